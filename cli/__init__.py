@@ -1,0 +1,1 @@
+"""The command line of tiedlm: parse, call one library function, print."""

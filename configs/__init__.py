@@ -1,0 +1,1 @@
+"""The configurations that come with tiedlm: experiments, runs and, under shapes/, models alone."""

@@ -1,0 +1,1 @@
+"""Train one language model with tied and with untied embeddings, and compare the two honestly."""

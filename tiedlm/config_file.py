@@ -1,0 +1,170 @@
+"""Config files: YAML as in its 1.2 core, `extends`, `--set`, and where a file is looked for."""
+
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tiedlm.config import ConfigError, Problem, Raw, merge
+
+MAX_BYTES = 1_000_000
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2 core: 1e-4 is a number, `no` and `12:30` are text, 010 is ten; aliases and repeated keys are refused."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 (PyYAML's own interface)
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise ConfigError(Problem("", "aliases (*name) are not supported; use extends"))
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise yaml.MarkedYAMLError(problem=f"a key must be text, not {key!r}", problem_mark=key_node.start_mark)
+            if key in mapping:
+                raise yaml.MarkedYAMLError(problem=f"repeated key {key!r}", problem_mark=key_node.start_mark)
+            mapping[key] = self.construct_object(value_node, deep=True)
+        return mapping
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        text = str(self.construct_scalar(node)).replace("_", "")
+        base = {"0x": 16, "0o": 8}.get(text[:2], 10)
+        return int(text[2:] if base != 10 else text, base)
+
+    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
+        text = str(self.construct_scalar(node)).replace("_", "").lower()
+        return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+
+
+def _resolve(tag: str, pattern: str, first: str) -> None:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"(?:{pattern})\Z"), list(first))
+
+
+_resolve("null", "~|null|Null|NULL|", "~nN")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"\Z"), [""])
+_resolve("bool", "true|True|TRUE|false|False|FALSE", "tTfF")
+_resolve("int", r"[-+]?[0-9][0-9_]*|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789")
+_resolve(
+    "float",
+    r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    "-+.0123456789",
+)
+_Loader.add_constructor("tag:yaml.org,2002:map", _Loader.construct_mapping)
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
+
+
+def load_yaml(text: str, source: str) -> Any:
+    """The value of one YAML document; ConfigError with line and column where it is not one."""
+    try:
+        return yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
+        raise ConfigError(Problem("", str(error.problem)), source=place) from None
+    except yaml.YAMLError as error:
+        raise ConfigError(Problem("", f"not YAML: {str(error).splitlines()[0]}"), source=source) from None
+    except ConfigError as error:
+        raise ConfigError(*error.problems, source=source) from None
+    except RecursionError:
+        raise ConfigError(Problem("", "nested too deeply"), source=source) from None
+
+
+def dump_yaml(raw: Raw) -> str:
+    """Block YAML that `load_yaml` reads back to the same values."""
+    return yaml.dump(raw, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes with this module's own idea of which plain scalars are text, so that nothing changes type on reload."""
+
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+
+def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
+
+
+_Dumper.add_representer(float, _represent_float)
+
+
+def read_text(path: Path) -> str:
+    """The text of a config file; one clear ConfigError where it cannot be one."""
+    source = str(path)
+    try:
+        if path.is_dir():
+            raise ConfigError(Problem("", "is a folder, not a config file"), source=source)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(Problem("", f"cannot be read: {error.strerror}"), source=source) from None
+    if len(data) > MAX_BYTES:
+        raise ConfigError(Problem("", f"larger than {MAX_BYTES:,} bytes: not a config file"), source=source)
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ConfigError(Problem("", f"not UTF-8 text (byte {error.start})"), source=source) from None
+
+
+def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
+    """The mapping in a config file with everything it `extends` underneath."""
+    source, resolved = str(path), path.resolve()
+    if resolved in _above:
+        chain = " -> ".join(item.name for item in [*_above, resolved])
+        raise ConfigError(Problem("extends", f"goes in a circle: {chain}"), source=source)
+    raw = load_yaml(read_text(path), source)
+    if not isinstance(raw, dict):
+        raise ConfigError(Problem("", "must hold a mapping of keys to values"), source=source)
+    parent = raw.pop("extends", None)
+    if parent is None:
+        return raw
+    if not isinstance(parent, str):
+        raise ConfigError(Problem("extends", f"{parent!r}: must be the name of a file"), source=source)
+    below = path.parent / parent
+    if not below.exists():
+        raise ConfigError(Problem("extends", f"{below} does not exist"), source=source)
+    return merge(read_config(below, (*_above, resolved)), raw)
+
+
+def find_config(name: str | Path) -> Path:
+    """A config by path, else by name among those that come with the package ("tied.yaml", "quickstart").
+
+    Raises ConfigError that lists the packaged ones.
+    """
+    path = Path(name)
+    if path.exists():
+        return path
+    packaged = packaged_configs()
+    wanted = str(name)
+    for candidate in (wanted, f"{wanted}.yaml"):
+        if candidate in packaged:
+            return packaged[candidate]
+    names = ", ".join(key.removesuffix(".yaml") for key in packaged)
+    raise ConfigError(Problem("", f"no such file, and none of the packaged configs: {names}"), source=wanted)
+
+
+def packaged_configs() -> dict[str, Path]:
+    """The configs that come with the package, by name ("tied.yaml", "shapes/gpt2.yaml")."""
+    root = Path(str(resources.files("tiedlm.configs")))
+    return {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*.yaml"))}
+
+
+def apply_settings(raw: Raw, settings: list[str]) -> Raw:
+    """`raw` with each `dotted.key=value` laid over it; the value is parsed as in a config file."""
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        steps = key.strip().split(".")
+        if not equals or not all(steps):
+            raise ConfigError(Problem("", f"{setting!r} is not key=value"), source="--set")
+        override: Any = load_yaml(value, f"--set {key}")
+        for step in reversed(steps):
+            override = {step: override}
+        raw = merge(raw, override)
+    return raw

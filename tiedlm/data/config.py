@@ -1,0 +1,104 @@
+"""What text, how it is cut into tokens, and how long the windows are."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tiedlm.config import Config, Count, FromList, check
+
+WIKITEXT_REVISION = "b08601e04326c79dfdd32d625aee71d232d685c3"
+Documents = Literal["paragraphs", "lines", "articles", "file"]
+"""What a document is in plain text: blank-line separated, one a line, WikiText title rows, or the whole file."""
+
+
+class WikitextCorpus(Config):
+    """WikiText (Merity et al. 2016) through `datasets`; -v1 has words with <unk>, -raw-v1 the original text."""
+
+    type: Literal["wikitext"]
+    name: Literal["wikitext-103-v1", "wikitext-103-raw-v1", "wikitext-2-v1", "wikitext-2-raw-v1"] = "wikitext-103-v1"
+    revision: str = WIKITEXT_REVISION
+
+
+class TextCorpus(Config):
+    """Files of UTF-8 text (also .gz): one a split, or one `file` cut by `fractions` of whole documents."""
+
+    type: Literal["text"]
+    train: str | None = None
+    validation: str | None = None
+    test: str | None = None
+    file: str | None = None
+    fractions: Annotated[tuple[float, float, float], FromList] = (0.9, 0.05, 0.05)
+    documents: Documents = "paragraphs"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        splits = (self.train, self.validation, self.test)
+        whole = self.file is not None and splits == (None, None, None)
+        check(whole or (self.file is None and None not in splits), "give train, validation and test, or file alone")
+        check(min(self.fractions) > 0 and abs(sum(self.fractions) - 1) < 1e-9, "fractions must be above 0, sum 1")
+        return self
+
+
+class HubCorpus(Config):
+    """Any text data set of the hub: its id, config, one slice a split (`train[:95%]` works) and the text column."""
+
+    type: Literal["hub"]
+    id: str
+    config: str | None = None
+    revision: str | None = None
+    column: str = "text"
+    train: str = "train"
+    validation: str = "validation"
+    test: str = "test"
+
+
+class PythonDocsCorpus(Config):
+    """The English that every CPython carries: help topics and the docstrings of the standard library."""
+
+    type: Literal["python-docs"]
+
+
+Corpus = Annotated[WikitextCorpus | TextCorpus | HubCorpus | PythonDocsCorpus, Field(discriminator="type")]
+
+
+class BpeTokenizer(Config):
+    """Byte-level BPE trained on the train split; `vocab_size` counts the end of text and the 256 bytes too."""
+
+    type: Literal["bpe"]
+    vocab_size: Annotated[Count, Field(ge=257)]
+
+
+class WordTokenizer(Config):
+    """White-space words of the train split seen at least `min_count` times, the most frequent `vocab_size` of them.
+
+    `vocab_size` counts <eos> and <unk> too; null keeps all.
+    """
+
+    type: Literal["word"]
+    vocab_size: Annotated[Count, Field(ge=3)] | None = None
+    min_count: Count = 1
+
+
+class ByteTokenizer(Config):
+    """One token a byte of UTF-8, and one for the end of text: V = 257."""
+
+    type: Literal["byte"]
+
+
+class FileTokenizer(Config):
+    """Any tokenizer.json; `end_of_text` names the token that stands between documents (null: looked for)."""
+
+    type: Literal["file"]
+    path: str
+    end_of_text: str | None = None
+
+
+Tokenizer = Annotated[BpeTokenizer | WordTokenizer | ByteTokenizer | FileTokenizer, Field(discriminator="type")]
+
+
+class DataConfig(Config):
+    """Corpus, tokenizer, and `seq_len`, the number of tokens T the model sees at once."""
+
+    corpus: Corpus
+    tokenizer: Tokenizer
+    seq_len: Annotated[Count, Field(ge=2)]

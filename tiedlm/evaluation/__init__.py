@@ -1,0 +1,1 @@
+"""Scoring every token of a split exactly once."""

@@ -1,0 +1,14 @@
+"""How a split is scored."""
+
+from tiedlm.config import Config, Count
+
+
+class EvaluationConfig(Config):
+    """Windows of `seq_len` tokens that start every `stride` tokens; each token is scored once, by its first window.
+
+    `seq_len` null: as in training; `stride` null: as `seq_len`. Context runs across documents.
+    """
+
+    seq_len: Count | None = None
+    stride: Count | None = None
+    batch_size: Count = 16

@@ -1,0 +1,1 @@
+"""Variants x seeds: planning, running and comparing them."""

@@ -1,0 +1,120 @@
+"""What a run leaves behind: `result.json`, sums and counts only. The report divides. Free of torch."""
+
+from typing import Any, Literal
+
+from tiedlm.config import Config
+
+SCHEMA_VERSION = 1
+SPLITS = ("train", "validation", "test")
+PARTS = (
+    "input_embedding",
+    "output_embedding",
+    "shared_embedding",
+    "positions",
+    "body",
+    "final_norm",
+    "output_bias",
+)
+
+
+class ParameterCounts(Config):
+    """Parameters by part (keys: PARTS), adding up to `total`; training FLOPs a token at the run's seq_len."""
+
+    total: int
+    non_embedding: int
+    flops_per_token: int
+    parts: dict[str, int]
+
+
+class SplitResult(Config):
+    """One split scored: `nll` is a float64 sum in nats over all `tokens` targets.
+
+    `words` and `bytes` count the original text; null with the reason where a figure per word or per byte would
+    not be one of that text. `unigram_nll` is the same sum under the train split's add-one token frequencies.
+    """
+
+    nll: float
+    tokens: int
+    words: int | None
+    words_reason: str | None = None
+    bytes: int | None
+    bytes_reason: str | None = None
+    rows: int | None = None
+    documents: int
+    unigram_nll: float
+    seq_len: int
+    stride: int
+
+
+class Effective(Config):
+    """What was asked as `auto` or left to the machine, as it came out."""
+
+    device: str
+    device_name: str
+    precision: Literal["fp32", "bf16", "fp16"]
+    compile: bool
+    micro_batch_size: int
+    num_threads: int
+    fused_optimizer: bool
+
+
+class Hashes(Config):
+    """SHA-256 of what must be equal for a fair comparison: see tiedlm/experiment/pairing."""
+
+    body: str
+    input_embedding: str | None
+    batches: str
+    corpus: str
+    tokens: str
+
+
+class Corpus(Config):
+    """Where the text came from; `caption` is what a table says of it."""
+
+    caption: str
+    details: dict[str, str | int | None]
+    vocab_size: int
+    tokenizer: str
+
+
+class Memory(Config):
+    """Peaks in bytes; null where not measured."""
+
+    gpu_peak_allocated_bytes: int | None
+    gpu_peak_reserved_bytes: int | None
+    predicted_peak_bytes: int | None
+    host_peak_rss_bytes: int | None
+
+
+class RunResult(Config):
+    """A complete run."""
+
+    schema_version: Literal[1] = 1
+    config: dict[str, Any]
+    variant: str
+    seed: int
+    tying: str
+    steps: int
+    tokens_seen: int
+    first_loss: float
+    last_loss: float
+    parameters: ParameterCounts
+    splits: dict[str, SplitResult]
+    corpus: Corpus
+    effective: Effective
+    hashes: Hashes
+    memory: Memory
+    steady_tokens: int
+    steady_seconds: float
+    seconds: float
+    versions: dict[str, str]
+
+
+class RunFailure(Config):
+    """Why a run has no result; `kind` is a short word such as out_of_memory, diverged, error."""
+
+    variant: str
+    seed: int
+    kind: str
+    message: str
+    step: int | None = None

@@ -1,0 +1,1 @@
+"""The decoder between and around the two embeddings."""

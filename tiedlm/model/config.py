@@ -1,0 +1,94 @@
+"""The shape of the decoder."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tiedlm.config import Config, Count, Fraction, Positive, check
+from tiedlm.tying.config import TiedConfig, TyingConfig
+
+
+class LinearRopeScaling(Config):
+    """Positions divided by `factor`."""
+
+    type: Literal["linear"]
+    factor: Positive
+
+
+class Llama3RopeScaling(Config):
+    """Low frequencies divided by `factor`, high ones kept, a smooth passage between (Llama 3.1)."""
+
+    type: Literal["llama3"]
+    factor: Positive
+    low_freq_factor: Positive = 1.0
+    high_freq_factor: Positive = 4.0
+    original_max_seq_len: Count = 8192
+
+
+RopeScaling = Annotated[LinearRopeScaling | Llama3RopeScaling, Field(discriminator="type")]
+
+
+class TransformerConfig(Config):
+    """A pre-norm decoder. Written in full once parsed: what is left out is filled in from what is given.
+
+    num_kv_heads: num_heads; head_dim: dim / num_heads; feed_forward_dim: 4 dim; qkv_bias: bias.
+    `vocab_size` and `max_seq_len` (null) come from the data.
+    """
+
+    type: Literal["transformer"] = "transformer"
+    num_layers: Count
+    dim: Count
+    num_heads: Count
+    num_kv_heads: Count
+    head_dim: Count
+    feed_forward_dim: Count
+    feed_forward: Literal["mlp", "swiglu"] = "mlp"
+    activation: Literal["gelu", "gelu_tanh", "relu", "relu_squared", "silu"]
+    dropout: Fraction = 0.0
+    norm: Literal["layernorm", "rmsnorm"] = "layernorm"
+    norm_eps: Positive = 1e-5
+    positions: Literal["learned", "rope", "sinusoidal", "none"] = "learned"
+    rope_theta: Positive = 10_000.0
+    rope_scaling: RopeScaling | None = None
+    bias: bool = True
+    qkv_bias: bool
+    max_seq_len: Count | None = None
+    vocab_size: Count | None = None
+    tying: TyingConfig = TiedConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        dim, heads = raw.get("dim"), raw.get("num_heads")
+        bias = raw.get("bias", cls.model_fields["bias"].default)
+        default: dict[str, Any] = {"num_kv_heads": heads, "qkv_bias": bias}
+        default["activation"] = "silu" if raw.get("feed_forward") == "swiglu" else "gelu"
+        if isinstance(dim, int) and isinstance(heads, int) and dim > 0 and heads > 0:
+            whole = "head_dim" in raw or dim % heads == 0
+            check(whole, f"dim {dim} is not a multiple of num_heads {heads}; say head_dim")
+            default |= {"feed_forward_dim": 4 * dim, "head_dim": dim // heads}
+        else:  # dim or num_heads is wrong or missing, which is said of that key alone
+            default |= {"feed_forward_dim": 1, "head_dim": 2}
+        return {**{key: value for key, value in default.items() if value is not None}, **raw}
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        check(
+            self.num_heads % self.num_kv_heads == 0,
+            f"num_heads {self.num_heads} is not a multiple of num_kv_heads {self.num_kv_heads}",
+        )
+        check(self.positions != "rope" or self.head_dim % 2 == 0, f"rope needs an even head_dim, not {self.head_dim}")
+        check(self.positions == "rope" or self.rope_scaling is None, "rope_scaling needs positions: rope")
+        check(self.positions != "sinusoidal" or self.dim % 2 == 0, f"sinusoidal needs an even dim, not {self.dim}")
+        return self
+
+
+ModelConfig = TransformerConfig
+
+
+class ShapeConfig(Config):
+    """A file that holds a model alone: it builds and counts, it does not train."""
+
+    model: ModelConfig

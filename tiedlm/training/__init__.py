@@ -1,0 +1,1 @@
+"""One run of training, from the first step to the last."""

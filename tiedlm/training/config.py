@@ -1,0 +1,86 @@
+"""How a model is trained."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tiedlm.config import Config, Count, Execution, Fraction, FromList, NonNegative, Positive, Whole, check
+
+_OPTIMIZER_DEFAULTS: dict[str, dict[str, Any]] = {
+    "adamw": {"betas": [0.9, 0.95], "eps": 1e-8},
+    "sgd": {"momentum": 0.9},
+}
+_SCHEDULE_DEFAULTS: dict[str, dict[str, Any]] = {
+    "cosine": {},
+    "constant": {},
+    "wsd": {"decay": 0.2},
+    "step": {"milestones": [0.5, 0.75], "gamma": 0.1},
+}
+
+
+class TrainingConfig(Config):
+    """The recipe, the same for every variant unless the file says otherwise.
+
+    Length: exactly one of `steps`, `tokens` (rounded up to whole steps), `epochs` (over the train split).
+    `batch_size` windows make one step. `warmup` and `decay` are steps where whole, else fractions of the run.
+    Keys of an optimizer or schedule that is not chosen are null and must not be set.
+    """
+
+    steps: Count | None = None
+    tokens: Count | None = None
+    epochs: Positive | None = None
+    batch_size: Count
+    micro_batch_size: Count | Literal["auto"] = "auto"
+    learning_rate: Positive
+    min_learning_rate: NonNegative = 0.0
+    schedule: Literal["cosine", "constant", "wsd", "step"] = "cosine"
+    warmup: Annotated[Whole, Field(ge=0)] | Fraction = 0
+    decay: Count | Fraction | None = None
+    milestones: Annotated[tuple[Annotated[float, Field(gt=0, lt=1)], ...], FromList] | None = None
+    gamma: Annotated[float, Field(gt=0, le=1)] | None = None
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    betas: Annotated[tuple[Fraction, Fraction], FromList] | None = None
+    eps: Positive | None = None
+    momentum: Fraction | None = None
+    weight_decay: NonNegative = 0.1
+    embedding_weight_decay: NonNegative = 0.0
+    max_grad_norm: Positive | None = 1.0
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    compile: Literal["auto"] | bool = "auto"
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$"), Execution()] = "auto"
+    num_threads: Annotated[Count | None, Execution()] = None
+    evaluate_every: Annotated[Count | None, Execution()] = None
+    checkpoint_every: Annotated[Count | None, Execution()] = None
+    keep_last: Annotated[Count, Execution()] = 2
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        filled = dict(raw)
+        for key, options in (("optimizer", _OPTIMIZER_DEFAULTS), ("schedule", _SCHEDULE_DEFAULTS)):
+            chosen = raw.get(key, cls.model_fields[key].default)
+            chosen_defaults = options.get(chosen, {}) if isinstance(chosen, str) else {}
+            for name, value in chosen_defaults.items():
+                if filled.get(name) is None:
+                    filled[name] = value
+        return filled
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        lengths = [name for name in ("steps", "tokens", "epochs") if getattr(self, name) is not None]
+        given = ", ".join(lengths) or "none"
+        check(len(lengths) == 1, f"give one of steps, tokens, epochs, and null for the others (given: {given})")
+        for key, options in (("optimizer", _OPTIMIZER_DEFAULTS), ("schedule", _SCHEDULE_DEFAULTS)):
+            chosen = getattr(self, key)
+            foreign = {name for names in options.values() for name in names} - set(options[chosen])
+            for name in sorted(foreign):
+                check(getattr(self, name) is None, f"{name} means nothing to {key}: {chosen}")
+        check(self.min_learning_rate <= self.learning_rate, "min_learning_rate is above learning_rate")
+        check(self.schedule != "constant" or self.min_learning_rate == 0, "min_learning_rate: the schedule is constant")
+        if isinstance(self.micro_batch_size, int):
+            check(self.micro_batch_size <= self.batch_size, "micro_batch_size is above batch_size")
+        if self.steps is not None and isinstance(self.warmup, int):
+            check(self.warmup < self.steps, f"warmup of {self.warmup} steps does not fit into {self.steps}")
+        return self

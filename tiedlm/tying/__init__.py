@@ -1,0 +1,1 @@
+"""How the input and the output embedding of a language model relate."""
