@@ -1,0 +1,55 @@
+"""Files that are either whole or not there."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiedlm.errors import RunError
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write a file to; synced and renamed to `path` when the block ends well, else removed.
+
+    Raises RunError("disk") that names `path` where it cannot be written.
+    """
+    handle, name = -1, ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.fchmod(handle, 0o666 & ~_umask())
+        os.close(handle)
+        yield Path(name)
+        with open(name, "rb") as written:  # noqa: PTH123 (a descriptor to sync)
+            os.fsync(written.fileno())
+        Path(name).replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise RunError(
+            "disk", f"{path} could not be written: {error.strerror or error} (disk full, or no right to write?)"
+        ) from error
+    finally:
+        if name:
+            Path(name).unlink(missing_ok=True)
+
+
+def write_atomic(path: Path, data: bytes | str) -> None:
+    """Write `data` (text as UTF-8) to `path`, whole or not at all."""
+    with atomic_path(path) as partial:
+        partial.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,74 @@
+"""What a user is told while things run: on stderr, a live bar in a terminal, few plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Update = Callable[[float, str], None]
+"""Called with what is done so far, in the unit of `total`, and a few words on how it goes."""
+
+_LINES = 10
+"""A piped task writes at most about this many lines of progress."""
+
+
+class Talk:
+    """Says things on stderr."""
+
+    def say(self, text: str) -> None:
+        """One line."""
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+    @contextmanager
+    def progress(self, label: str, total: float) -> Iterator[Update]:
+        """Show how far a task is: call the yielded function with (done, words)."""
+        if sys.stderr.isatty():
+            with _bar(label, total) as update:
+                yield update
+        else:
+            yield self._lines(label, total)
+
+    def _lines(self, label: str, total: float) -> Update:
+        said, began = 0, time.monotonic()
+
+        def update(done: float, words: str) -> None:
+            nonlocal said
+            tenths = int(_LINES * done / total) if total else _LINES
+            if tenths > said:
+                said = tenths
+                self.say(f"{label}  {100 * done / total:3.0f}%  {words}  {time.monotonic() - began:.0f} s")
+
+        return update
+
+
+class Silence(Talk):
+    """Says nothing."""
+
+    def say(self, text: str) -> None:
+        """Keep it."""
+
+    @contextmanager
+    def progress(self, label: str, total: float) -> Iterator[Update]:
+        """Show nothing."""
+        yield lambda done, words: None
+
+
+SILENT = Silence()
+
+
+@contextmanager
+def _bar(label: str, total: float) -> Iterator[Update]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.percentage:3.0f}%"),
+        TextColumn("{task.fields[words]}", markup=False),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total, words="")
+        yield lambda done, words: bar.update(task, completed=done, words=words)
