@@ -1,0 +1,44 @@
+# Sourced by the scripts beside it: `environment` makes .venv and installs tiedlm into it, where that is lacking.
+
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+bin=$root/.venv/bin
+
+# What an installation depends on; a copy of it is left in .venv once the installation is complete.
+wanted() {
+    echo "$root"
+    cat "$root/pyproject.toml" "$root/constraints.txt"
+}
+
+installed() {
+    wanted | cmp -s - "$root/.venv/installed-$1"
+}
+
+# $PYTHON, else the first Python on the path that is new enough.
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "tiedlm needs Python 3.11 or later, which ${PYTHON:-python3} is not: set PYTHON=/path/to/python" >&2
+    return 1
+}
+
+# environment: what tiedlm itself needs; environment test: and what its tests and checks need.
+environment() {
+    local extra=${1:-} python
+    if installed test || { [ -z "$extra" ] && installed tiedlm; }; then
+        return
+    fi
+    if ! "$bin/python" -m pip --version >/dev/null 2>&1; then
+        python=$(find_python)
+        "$python" -m venv --clear "$root/.venv"
+    fi
+    echo "Installing tiedlm and what it needs into $root/.venv (once; some minutes) ..." >&2
+    (cd "$root" && "$bin/python" -m pip install --quiet --disable-pip-version-check \
+        --constraint constraints.txt --editable ".${extra:+[$extra]}")
+    wanted >"$root/.venv/installed-${extra:-tiedlm}"
+}
