@@ -1,0 +1,114 @@
+"""The head against full logits: value, gradients, precision."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tiedlm import head
+
+V, E = 53, 12
+
+
+def problem(rows: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    hidden = torch.randn(rows, E, dtype=dtype, generator=generator, requires_grad=True)
+    weight = torch.randn(V, E, dtype=dtype, generator=generator, requires_grad=True)
+    bias = torch.randn(V, dtype=dtype, generator=generator, requires_grad=True)
+    targets = torch.randint(0, V, (rows,), generator=generator)
+    targets[::5] = head.IGNORED
+    return hidden, weight, bias, targets
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 9, 16, 25])
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_nll_and_its_gradients_equal_cross_entropy_over_full_logits(rows: int, with_bias: bool) -> None:
+    hidden, weight, bias, targets = problem(rows)
+    inputs = [hidden, weight, bias] if with_bias else [hidden, weight]
+    ours = head.nll(hidden, weight, targets, bias if with_bias else None, chunk_rows=8)
+    scores = F.linear(hidden, weight, bias if with_bias else None)
+    reference = F.cross_entropy(scores, targets, ignore_index=-100, reduction="sum")
+    torch.testing.assert_close(ours, reference, rtol=1e-13, atol=1e-13)
+    # scaled after the fact, as a mean over a global batch is
+    mine, theirs = torch.autograd.grad(ours / 17, inputs), torch.autograd.grad(reference / 17, inputs)
+    torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-13)
+
+
+def test_gradients_pass_finite_differences() -> None:
+    hidden, weight, bias, targets = problem(5)
+    assert torch.autograd.gradcheck(lambda h, w, b: head.nll(h, w, targets, b, chunk_rows=2), (hidden, weight, bias))
+
+
+def test_ignored_targets_leave_value_and_gradients_of_the_others_alone() -> None:
+    hidden, weight, _, targets = problem(11)
+    kept = targets != head.IGNORED
+    everything = head.nll(hidden, weight, targets, chunk_rows=4)
+    alone = head.nll(hidden[kept], weight, targets[kept], chunk_rows=4)
+    torch.testing.assert_close(everything, alone)
+    (gradient,) = torch.autograd.grad(everything, [hidden])
+    assert gradient[~kept].abs().max() == 0
+
+
+def test_nothing_to_score_is_zero() -> None:
+    hidden, weight, _, targets = problem(4)
+    total = head.nll(hidden, weight, torch.full_like(targets, head.IGNORED))
+    total.backward()
+    assert total.item() == 0
+    assert weight.grad is not None and weight.grad.abs().max() == 0
+
+
+def test_token_nll_adds_up_to_nll_and_is_zero_where_ignored() -> None:
+    hidden, weight, bias, targets = problem(23)
+    each = head.token_nll(hidden, weight, targets, bias, chunk_rows=6)
+    torch.testing.assert_close(each.sum(), head.nll(hidden, weight, targets, bias).detach())
+    assert each[targets == head.IGNORED].abs().max() == 0
+    assert not each.requires_grad
+
+
+def test_equal_logits_score_ln_v() -> None:
+    hidden, weight, _, targets = problem(10, torch.float32)
+    each = head.token_nll(hidden, torch.zeros_like(weight), targets)
+    torch.testing.assert_close(each[targets >= 0].exp(), torch.full_like(each[targets >= 0], V))
+
+
+def test_without_gradients_only_the_value_is_formed() -> None:
+    hidden, weight, bias, targets = problem(9)
+    with torch.no_grad():
+        value = head.nll(hidden, weight, targets, bias)
+    assert not value.requires_grad
+    torch.testing.assert_close(value, head.nll(hidden, weight, targets, bias).detach(), rtol=0, atol=0)
+
+
+def test_p07_a_sum_of_many_nlls_is_kept_in_fp32_under_autocast() -> None:
+    """7,000 nlls of 11 are 77,000: fp16 overflows, bf16 sticks at 4,096."""
+    bias = torch.zeros(2)
+    bias[1] = 11.0
+    hidden, weight = torch.zeros(7000, 4), torch.zeros(2, 4, requires_grad=True)
+    for dtype in (torch.bfloat16, torch.float16):
+        with torch.autocast("cpu", dtype):
+            total = head.nll(hidden, weight, torch.zeros(7000, dtype=torch.long), bias)
+        assert total.dtype is torch.float32
+        assert total.item() == pytest.approx(7000 * (11 + torch.tensor(-11.0).exp().log1p().item()), rel=1e-5)
+
+
+def test_the_gradient_of_the_matrix_comes_back_in_fp32_under_autocast() -> None:
+    hidden, weight, _, targets = problem(64, torch.float32)
+    with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+        head.nll(hidden, weight, targets, chunk_rows=16).backward()
+    assert weight.grad is not None and weight.grad.dtype is torch.float32
+    exact_hidden, exact_weight = hidden.detach().double(), weight.detach().double().requires_grad_()
+    F.cross_entropy(exact_hidden @ exact_weight.t(), targets, reduction="sum").backward()
+    assert exact_weight.grad is not None
+    error = (weight.grad - exact_weight.grad).norm() / exact_weight.grad.norm()
+    assert error < 2**-7  # bf16 keeps 8 bits; many chunks must not add to that
+
+
+def test_small_gradients_survive_fp16() -> None:
+    """The gradient of a mean over 10^6 targets is below fp16's smallest number until it is scaled in fp32."""
+    hidden, weight, _, targets = problem(10, torch.float32)
+    with torch.autocast("cpu", torch.float16, cache_enabled=False):
+        loss = head.nll(hidden, weight, targets) / 1e6
+    (half,) = torch.autograd.grad(loss, [hidden])
+    (full,) = torch.autograd.grad(head.nll(hidden, weight, targets) / 1e6, [hidden])
+    torch.testing.assert_close(half, full, rtol=0.02, atol=1e-8)
+    assert half.abs().max() > 0

@@ -1,0 +1,149 @@
+"""What every strategy keeps: the contract, and each strategy's limiting cases."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from pydantic import TypeAdapter
+
+from tiedlm.initialization import initialize
+from tiedlm.tying.base import Tying
+from tiedlm.tying.build import build_tying
+from tiedlm.tying.config import TyingConfig
+
+V, D = 31, 8
+STRATEGIES = [
+    {"type": "tied"},
+    {"type": "tied", "output_bias": True, "input_scale": "sqrt_dim"},
+    {"type": "untied"},
+    {"type": "untied", "output_init": "copy"},
+    {"type": "untied", "output_init": "zero", "output_bias": True},
+]
+
+
+def build(raw: dict[str, object], seed: int = 0) -> Tying:
+    config: TyingConfig = TypeAdapter(TyingConfig).validate_python(raw)
+    tying = build_tying(config, V, D)
+    initialize(tying, seed)
+    return tying
+
+
+@pytest.fixture(params=STRATEGIES, ids=lambda raw: "-".join(str(value) for value in raw.values()))
+def strategy(request: pytest.FixtureRequest) -> dict[str, object]:
+    raw: dict[str, object] = request.param
+    return raw
+
+
+def test_shapes_and_types_are_those_of_the_contract(strategy: dict[str, object]) -> None:
+    tying = build(strategy)
+    ids = torch.randint(0, V, (2, 5))
+    vectors, weight = tying.embed(ids), tying.output_weight()
+    scored = tying.project(torch.randn(2, 5, D))
+    assert vectors.shape == (2, 5, D) and vectors.dtype is torch.float32
+    assert weight.shape == (V, scored.shape[-1]) and weight.dtype is torch.float32
+    bias = tying.output_bias()
+    assert bias is None or bias.shape == (V,)
+
+
+def test_every_parameter_is_owned_once_and_saved_once(strategy: dict[str, object]) -> None:
+    tying = build(strategy)
+    names = [name for name, _ in tying.named_parameters(remove_duplicate=False)]
+    assert len(names) == len(dict(tying.named_parameters()))
+    storages = [tensor.untyped_storage().data_ptr() for tensor in tying.state_dict().values()]
+    assert len(storages) == len(set(storages))
+
+
+def test_the_two_uses_are_distinct_views(strategy: dict[str, object]) -> None:
+    tying = build(strategy)
+    first, second = tying.output_weight(), tying.output_weight()
+    assert first is not second
+    assert all(first is not parameter for parameter in tying.parameters())
+
+
+def test_equal_seeds_give_equal_input_embeddings_whatever_the_strategy(strategy: dict[str, object]) -> None:
+    reference = build({"type": "tied"}).state_dict()["input_embedding"]
+    assert torch.equal(build(strategy).state_dict()["input_embedding"], reference)
+    assert not torch.equal(build(strategy, seed=1).state_dict()["input_embedding"], reference)
+
+
+def test_meta_then_materialised_is_built_directly(strategy: dict[str, object]) -> None:
+    config: TyingConfig = TypeAdapter(TyingConfig).validate_python(strategy)
+    with torch.device("meta"):
+        tying = build_tying(config, V, D)
+    tying.to_empty(device="cpu")
+    initialize(tying, 0)
+    direct = build(strategy)
+    assert len(list(tying.parameters())) == len(list(direct.parameters()))
+    assert all(torch.equal(a, b) for a, b in zip(tying.parameters(), direct.parameters(), strict=True))
+
+
+def test_sharing_survives_copies_and_assigned_state(strategy: dict[str, object]) -> None:
+    tying = build(strategy)
+    state = {name: tensor.clone() + 1 for name, tensor in tying.state_dict().items()}
+    for other in (copy.deepcopy(tying), build(strategy, seed=3)):
+        other.load_state_dict(state, assign=True)
+        assert len(list(other.parameters())) == len(list(tying.parameters()))
+        ids = torch.arange(V).unsqueeze(0)
+        tied = strategy["type"] == "tied"
+        expected = other.embed(ids)[0] / other.input_scale
+        assert torch.allclose(other.output_weight(), expected) or not tied
+
+
+def test_gradients_pass_finite_differences(strategy: dict[str, object]) -> None:
+    tying = build(strategy).double()
+    ids, hidden = torch.randint(0, V, (1, 4)), torch.randn(1, 4, D, dtype=torch.float64)
+    parameters = list(tying.parameters())
+
+    def score(*_: torch.Tensor) -> torch.Tensor:
+        scores = F.linear(tying.project(tying.embed(ids) + hidden), tying.output_weight(), tying.output_bias())
+        return scores.tanh().sum()
+
+    assert torch.autograd.gradcheck(score, parameters)
+
+
+def test_progress_and_penalty_have_their_types(strategy: dict[str, object]) -> None:
+    tying = build(strategy)
+    assert isinstance(tying.set_progress(0.0), list)
+    penalty = tying.penalty()
+    assert penalty is None or penalty.shape == ()
+
+
+def test_independent_matrices_are_not_proportional() -> None:
+    tying = build_tying(TypeAdapter(TyingConfig).validate_python({"type": "untied"}), 400, 64)
+    initialize(tying, 0)
+    state = tying.state_dict()
+    cosines = F.cosine_similarity(state["input_embedding"], state["output_embedding"])
+    # of independent rows: mean 0, standard deviation 1 / sqrt(D), so the mean of 400 lies within 5 / sqrt(400 D)
+    assert cosines.mean().abs() < 5 / (400 * 64) ** 0.5
+    assert cosines.abs().max() < 5 / 64**0.5
+
+
+def test_starts_are_what_they_say() -> None:
+    copied, zero = build({"type": "untied", "output_init": "copy"}), build({"type": "untied", "output_init": "zero"})
+    assert torch.equal(copied.output_weight(), copied.state_dict()["input_embedding"])
+    assert zero.output_weight().abs().max() == 0
+    config: TyingConfig = TypeAdapter(TyingConfig).validate_python({"type": "untied", "output_init_std": 0.3})
+    wide = build_tying(config, 500, 40)
+    initialize(wide, 0)
+    # 20,000 draws: the sample deviation lies within 5 / sqrt(2 n) of the asked one
+    assert wide.output_weight().std().item() == pytest.approx(0.3, rel=5 / (2 * 20_000) ** 0.5)
+    assert wide.state_dict()["input_embedding"].std().item() == pytest.approx(0.02, rel=5 / (2 * 20_000) ** 0.5)
+
+
+def test_input_scale_acts_on_the_input_alone() -> None:
+    plain, scaled = build({"type": "tied"}), build({"type": "tied", "input_scale": "sqrt_dim"})
+    ids = torch.arange(V).unsqueeze(0)
+    torch.testing.assert_close(scaled.embed(ids), plain.embed(ids) * D**0.5)
+    assert torch.equal(scaled.output_weight(), plain.output_weight())
+
+
+def test_the_gradient_of_a_tied_matrix_is_the_sum_of_both_uses() -> None:
+    tied, untied = build({"type": "tied"}), build({"type": "untied", "output_init": "copy"})
+    ids = torch.tensor([[1, 2, 1]])
+    for tying in (tied, untied):
+        (tying.embed(ids) @ tying.output_weight().t()).square().sum().backward()
+    apart = [parameter.grad for parameter in untied.parameters()]
+    together = next(tied.parameters()).grad
+    assert together is not None and apart[0] is not None and apart[1] is not None
+    torch.testing.assert_close(together, apart[0] + apart[1])

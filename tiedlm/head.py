@@ -1,0 +1,128 @@
+"""The vocabulary head: hidden states and a matrix in, negative log-likelihood out, never all logits at once.
+
+One (N, V) tensor of fp32 logits costs more memory than the rest of a small model's step. Here the rows go through in
+chunks, and each chunk leaves behind its share of the two gradients instead of its logits.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+IGNORED = -100
+"""A target that is not scored."""
+
+CHUNK_ROWS = 256
+
+
+def nll(
+    hidden: Tensor, weight: Tensor, targets: Tensor, bias: Tensor | None = None, chunk_rows: int = CHUNK_ROWS
+) -> Tensor:
+    """Sum of negative log-likelihoods in nats over the targets that are not IGNORED.
+
+    hidden (N, E), weight (V, E), targets (N,), bias (V,) or None. Matrix products run in the autocast dtype where
+    autocast is on, else in the dtype of `hidden`; softmax, loss and both gradients' sums in fp32 (float64 stays
+    float64). Returns a () tensor.
+    """
+    device = hidden.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+    with_gradients = torch.is_grad_enabled()  # inside an autograd function it always reads False
+    arguments = hidden, weight, targets, bias, chunk_rows, dtype, with_gradients
+    result: Tensor = _ChunkedNll.apply(*arguments)
+    return result
+
+
+@torch.no_grad()
+def token_nll(
+    hidden: Tensor, weight: Tensor, targets: Tensor, bias: Tensor | None = None, chunk_rows: int = CHUNK_ROWS
+) -> Tensor:
+    """Negative log-likelihood of each target in nats, (N,), 0 where IGNORED; logits and softmax in fp32 or better."""
+    wide = _at_least_fp32(hidden.dtype)
+    result = torch.empty(targets.shape, dtype=wide, device=hidden.device)
+    with torch.autocast(hidden.device.type, enabled=False):
+        matrix, offset = weight.to(wide), None if bias is None else bias.to(wide)
+        for rows in _chunks(len(targets), chunk_rows):
+            scores = F.linear(hidden[rows].to(wide), matrix, offset)  # (R, V)
+            result[rows] = F.cross_entropy(scores, targets[rows], ignore_index=IGNORED, reduction="none")
+    return result
+
+
+def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """All scores at once, (..., V), in fp32 or better: for a few positions and for tests."""
+    wide = _at_least_fp32(hidden.dtype)
+    with torch.autocast(hidden.device.type, enabled=False):
+        return F.linear(hidden.to(wide), weight.to(wide), None if bias is None else bias.to(wide))
+
+
+class _ChunkedNll(torch.autograd.Function):
+    """Forms the gradients of the sum on the way forward and scales them on the way back.
+
+    Scaling last matters: divided by the number of targets first, small probabilities would vanish in fp16.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        bias: Tensor | None,
+        chunk_rows: int,
+        dtype: torch.dtype,
+        with_gradients: bool,
+    ) -> Tensor:
+        wide = _at_least_fp32(dtype)
+        with torch.autocast(hidden.device.type, enabled=False):
+            total = torch.zeros((), dtype=wide, device=hidden.device)
+            matrix = weight.to(dtype)
+            needs_hidden, needs_weight, _, needs_bias = (with_gradients and need for need in ctx.needs_input_grad[:4])
+            hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
+            weight_grad = torch.zeros_like(weight, dtype=wide) if needs_weight else None
+            bias_grad = torch.zeros_like(bias, dtype=wide) if needs_bias and bias is not None else None
+            for rows in _chunks(len(targets), chunk_rows):
+                part, target = hidden[rows].to(dtype), targets[rows]
+                scores = F.linear(part, matrix).to(wide)  # (R, V)
+                if bias is not None:
+                    scores += bias
+                total += F.cross_entropy(scores, target, ignore_index=IGNORED, reduction="sum")
+                if not (needs_hidden or needs_weight or needs_bias):
+                    continue
+                errors = _errors(scores, target)
+                if bias_grad is not None:
+                    bias_grad += errors.sum(0)
+                errors = errors.to(dtype)
+                if hidden_grad is not None:
+                    torch.mm(errors, matrix, out=hidden_grad[rows])
+                if weight_grad is not None:
+                    weight_grad += errors.t() @ part
+        ctx.gradients = hidden_grad, weight_grad, bias_grad
+        ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        pairs = zip(ctx.gradients, ctx.dtypes, strict=True)
+        hidden_grad, weight_grad, bias_grad = (
+            None if gradient is None else gradient.to(dtype) * upstream for gradient, dtype in pairs
+        )
+        return hidden_grad, weight_grad, None, bias_grad, None, None, None
+
+
+def _errors(scores: Tensor, targets: Tensor) -> Tensor:
+    """Softmax minus the one-hot target, row by row, 0 where ignored: the gradient of the sum. scores (R, V)."""
+    errors = scores.softmax(-1)
+    scored = targets != IGNORED
+    rows = torch.arange(len(targets), device=targets.device)
+    errors[rows, targets.clamp(min=0)] -= 1
+    return errors.mul_(scored.unsqueeze(1))
+
+
+def _chunks(length: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, length)) for start in range(0, length, size)]
+
+
+def _at_least_fp32(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32)

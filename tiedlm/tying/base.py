@@ -1,0 +1,67 @@
+"""The contract of every strategy: a module that embeds ids and hands out the matrix that scores the next token."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tiedlm.initialization import Draw
+from tiedlm.tying.config import EmbeddingConfig
+
+ParameterPair = tuple[nn.Parameter, nn.Parameter]
+
+
+def matrix(*shape: int) -> Tensor:
+    """Room for an fp32 parameter on the default device; values come with `initialize`."""
+    return torch.empty(*shape, dtype=torch.float32)
+
+
+class Tying(nn.Module):
+    """The input and the output embedding of a language model, and what they share.
+
+    Shapes: V vocabulary, D model width, E width of the output embedding (D unless a strategy says otherwise).
+    A shared matrix is one parameter, owned once; `embed` and `output_weight` each use a view of it, so that the two
+    gradient paths can be told apart. Constructors allocate; `initialize` gives values.
+    """
+
+    def __init__(self, config: EmbeddingConfig, vocab_size: int, dim: int) -> None:
+        super().__init__()
+        self.init_std = config.init_std
+        self.input_scale = dim**0.5 if config.input_scale == "sqrt_dim" else config.input_scale
+        self.bias = nn.Parameter(matrix(vocab_size)) if config.output_bias else None
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """ids (B, T) -> vectors (B, T, D), fp32."""
+        raise NotImplementedError
+
+    def output_weight(self) -> Tensor:
+        """The output embedding (V, E), fp32; asked for once a forward pass."""
+        raise NotImplementedError
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """hidden (..., D) -> (..., E), what the output embedding's rows are compared with."""
+        return hidden
+
+    def output_bias(self) -> Tensor | None:
+        """A number per row of the output embedding (V,), or None."""
+        return self.bias
+
+    def penalty(self) -> Tensor | None:
+        """A () tensor that joins the loss once a step, never the nll; None where there is none."""
+        return None
+
+    def set_progress(self, fraction: float) -> list[ParameterPair]:
+        """Called before every step with the share of the run that is done, 0 <= fraction < 1.
+
+        Returns (source, target) pairs whose optimizer state the loop copies.
+        """
+        return []
+
+    def initialize(self, draw: Draw) -> None:
+        """Give the module's own parameters their starting values; `draw` maps a parameter's name to its generator."""
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def lookup(self, embedding: Tensor, ids: Tensor) -> Tensor:
+        """Rows of a (V, D) matrix, scaled by `input_scale`: (B, T) -> (B, T, D)."""
+        vectors = F.embedding(ids, embedding.view_as(embedding))
+        return vectors if self.input_scale == 1.0 else vectors * self.input_scale

@@ -1,0 +1,25 @@
+"""One matrix for both (Press & Wolf 2017; Inan et al. 2017)."""
+
+from torch import Tensor, nn
+
+from tiedlm.initialization import Draw, normal_
+from tiedlm.tying.base import Tying, matrix
+from tiedlm.tying.config import TiedConfig
+
+
+class Tied(Tying):
+    """The input embedding is the output embedding."""
+
+    def __init__(self, config: TiedConfig, vocab_size: int, dim: int) -> None:
+        super().__init__(config, vocab_size, dim)
+        self.input_embedding = nn.Parameter(matrix(vocab_size, dim))
+
+    def embed(self, ids: Tensor) -> Tensor:
+        return self.lookup(self.input_embedding, ids)
+
+    def output_weight(self) -> Tensor:
+        return self.input_embedding.view_as(self.input_embedding)
+
+    def initialize(self, draw: Draw) -> None:
+        super().initialize(draw)
+        normal_(self.input_embedding, self.init_std, draw("input_embedding"))
