@@ -1,0 +1,88 @@
+"""A decoder with its embeddings: ids in; hidden states, logits or negative log-likelihoods out."""
+
+import torch
+from torch import Tensor, nn
+
+from tiedlm import head
+from tiedlm.config import ConfigError, Problem
+from tiedlm.initialization import initialize
+from tiedlm.model.config import ModelConfig
+from tiedlm.model.layers import LayerNorm, RMSNorm
+from tiedlm.model.positions import LearnedPositions, SinusoidalPositions
+from tiedlm.model.transformer import Transformer, build_norm, build_positions
+from tiedlm.tying.base import Tying
+from tiedlm.tying.build import build_tying
+
+
+class LanguageModel(nn.Module):
+    """Input embedding, positions, body, final norm, output embedding. B batch, T positions, D width, V vocabulary."""
+
+    def __init__(
+        self,
+        tying: Tying,
+        positions: LearnedPositions | SinusoidalPositions | None,
+        body: Transformer,
+        final_norm: LayerNorm | RMSNorm,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.tying = tying
+        self.positions = positions
+        self.dropout = nn.Dropout(dropout)
+        self.body = body
+        self.final_norm = final_norm
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids (B, T) -> hidden states after the final norm (B, T, D)."""
+        hidden = self.tying.embed(ids)  # (B, T, D)
+        if self.positions is not None:
+            hidden = self.positions(hidden)
+        hidden = self.body(self.dropout(hidden))
+        result: Tensor = self.final_norm(hidden)
+        return result
+
+    def logits(self, ids: Tensor) -> Tensor:
+        """ids (B, T) -> scores of the next token (B, T, V), fp32 or better: for a few positions at a time."""
+        return head.logits(self._projected(ids), self.tying.output_weight(), self.tying.output_bias())
+
+    def nll(self, ids: Tensor, targets: Tensor) -> Tensor:
+        """Sum of the negative log-likelihoods of `targets` (B, T) in nats, (); a target of -100 is not scored."""
+        hidden = self._projected(ids).flatten(0, 1)  # (B T, E)
+        return head.nll(hidden, self.tying.output_weight(), targets.flatten(), self.tying.output_bias())
+
+    @torch.no_grad()
+    def token_nll(self, ids: Tensor, targets: Tensor) -> Tensor:
+        """Negative log-likelihood of each target in nats, (B, T) fp32 without gradient, 0 where a target is -100."""
+        hidden = self._projected(ids).flatten(0, 1)  # (B T, E)
+        scored = head.token_nll(hidden, self.tying.output_weight(), targets.flatten(), self.tying.output_bias())
+        return scored.view_as(targets)
+
+    def initialize(self, seed: int) -> None:
+        """Give every parameter its starting value, each from a stream named by `seed` and the parameter's name."""
+        initialize(self, seed)
+
+    def _projected(self, ids: Tensor) -> Tensor:
+        return self.tying.project(self(ids))  # (B, T, E)
+
+
+def build_model(
+    config: ModelConfig, vocab_size: int, max_seq_len: int, token_frequencies: Tensor | None = None
+) -> LanguageModel:
+    """The model that `config` describes, allocated on the default device, without values yet.
+
+    `max_seq_len` is the longest window it will see; `config.max_seq_len`, where given, may leave room for more.
+    Raises ConfigError where the config says another vocabulary size or too short a window.
+    """
+    if config.vocab_size not in (None, vocab_size):
+        message = f"{config.vocab_size:,} is not the tokenizer's {vocab_size:,}"
+        raise ConfigError(Problem("model.vocab_size", message))
+    if config.max_seq_len is not None and config.max_seq_len < max_seq_len:
+        message = f"{config.max_seq_len:,} is less than the {max_seq_len:,} positions of a window (data.seq_len)"
+        raise ConfigError(Problem("model.max_seq_len", message))
+    return LanguageModel(
+        build_tying(config.tying, vocab_size, config.dim, token_frequencies),
+        build_positions(config, config.max_seq_len or max_seq_len),
+        Transformer(config),
+        build_norm(config),
+        config.dropout,
+    )
