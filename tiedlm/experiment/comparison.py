@@ -1,0 +1,137 @@
+"""Finished runs side by side: the document that is stored, printed and read by others. Free of torch."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from tiedlm.config import Config, ConfigError, Problem
+from tiedlm.experiment.contrast import Difference, contrast
+from tiedlm.experiment.results import Corpus, RunFailure, RunResult
+from tiedlm.experiment.summary import VariantSummary, has_split, summarize_variant
+from tiedlm.experiment.verdict import Conditions, overall_verdict
+from tiedlm.files import write_atomic
+
+COMPARISON_FILE = "comparison.json"
+
+
+class Pending(Config):
+    """A planned run that has neither a result nor a failure yet."""
+
+    variant: str
+    seed: int
+
+
+class Comparison(Config):
+    """`model_dump(mode="json")` is the JSON document of `compare`."""
+
+    schema_version: Literal[1] = 1
+    experiment: str
+    baseline: str
+    verdict: str
+    conditions: Conditions | None
+    corpus: Corpus | None
+    variants: list[VariantSummary]
+    differences: list[Difference]
+    failures: list[RunFailure]
+    pending: list[Pending]
+    notes: list[str]
+
+
+def summarize(
+    results: Sequence[RunResult],
+    failures: Sequence[RunFailure],
+    name: str,
+    baseline: str,
+    order: Sequence[str],
+    planned: Mapping[str, Sequence[int]] | None = None,
+) -> Comparison:
+    """Compare finished runs. `order` lists the variants as they are to be shown; those without a run are left out.
+
+    `planned` maps variants to seeds and tells what is still to come. Failed runs are listed and stand in no figure.
+    Raises ConfigError where two results are of one variant and seed.
+    """
+    runs = _by_variant(results, order)
+    base_runs = runs.get(baseline, [])
+    variants = [summarize_variant(variant, own, base_runs) for variant, own in runs.items()]
+    conditions = Conditions.of([run for own in runs.values() for run in own])
+    differences = [
+        contrast(own, base_runs, split)
+        for variant, own in runs.items()
+        if variant != baseline and base_runs
+        for split in ("test", "validation")
+        if has_split(own, split) and has_split(base_runs, split)
+    ]
+    pending = list(_pending(results, failures, planned or {}))
+    return Comparison(
+        experiment=name,
+        baseline=baseline,
+        verdict=overall_verdict(list(runs), baseline, differences, conditions, is_final=not pending),
+        conditions=conditions,
+        corpus=next((run.corpus for own in runs.values() for run in own), None),
+        variants=variants,
+        differences=differences,
+        failures=list(failures),
+        pending=pending,
+        notes=list(_notes(runs)),
+    )
+
+
+def store_comparison(comparison: Comparison, folder: Path) -> Path:
+    """Write comparison.json into an experiment's folder; raises RunError("disk")."""
+    path = folder / COMPARISON_FILE
+    write_atomic(path, comparison.model_dump_json(indent=1) + "\n")
+    return path
+
+
+def load_comparison(folder: Path) -> Comparison:
+    """What `store_comparison` wrote; raises ConfigError where there is none or it cannot be read."""
+    path = folder / COMPARISON_FILE
+    try:
+        return Comparison.model_validate_json(path.read_bytes())
+    except OSError as error:
+        problem = Problem("", f"no comparison is stored here ({error.strerror}); `tiedlm compare` makes one")
+        raise ConfigError(problem, source=str(path)) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = Problem(place, f"{first['msg']}; not a comparison of this version, `tiedlm compare` makes it anew")
+        raise ConfigError(problem, source=str(path)) from None
+
+
+def _by_variant(results: Sequence[RunResult], order: Sequence[str]) -> dict[str, list[RunResult]]:
+    runs: dict[str, list[RunResult]] = {}
+    for variant in dict.fromkeys([*order, *(result.variant for result in results)]):
+        own = sorted((result for result in results if result.variant == variant), key=lambda run: run.seed)
+        for one, other in itertools.pairwise(own):
+            if one.seed == other.seed:
+                raise ConfigError(Problem("", f"two finished runs are both {variant} with seed {one.seed}"))
+        if own:
+            runs[variant] = own
+    return runs
+
+
+def _pending(
+    results: Sequence[RunResult], failures: Sequence[RunFailure], planned: Mapping[str, Sequence[int]]
+) -> Iterator[Pending]:
+    over = {(run.variant, run.seed) for run in results} | {(failure.variant, failure.seed) for failure in failures}
+    for variant, seeds in planned.items():
+        for seed in seeds:
+            if (variant, seed) not in over:
+                yield Pending(variant=variant, seed=seed)
+
+
+def _notes(runs: Mapping[str, Sequence[RunResult]]) -> Iterator[str]:
+    """What a reader of the figures must know and would not see in them."""
+    if len({tuple(run.seed for run in own) for own in runs.values()}) > 1:
+        yield (
+            "The variants have different seeds finished: each perplexity is over its own seeds, "
+            "the differences are over the seeds in common."
+        )
+    for variant, own in runs.items():
+        if any(run.parameters != own[0].parameters for run in own):
+            yield f"{variant}: the seeds do not have the same parameter counts; those of seed {own[0].seed} are shown."
+    if len({run.corpus.caption for own in runs.values() for run in own}) > 1:
+        yield "The runs are not all on the same text."

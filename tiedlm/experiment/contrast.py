@@ -1,0 +1,107 @@
+"""A variant against the baseline on one split: the difference, how sure it is, and what it can be put down to."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from tiedlm.config import Config, Execution
+from tiedlm.experiment.pairing import Pairing, pair_seeds
+from tiedlm.experiment.results import RunResult
+from tiedlm.experiment.statistics import PairedDifference, paired_difference
+from tiedlm.training.config import TrainingConfig
+
+Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
+"""Of the variant. `no_difference`: equal to the last bit in every pair. `equal`: within a size that matters not."""
+
+
+class Difference(Config):
+    """variant - baseline over the seeds both have finished: below 0 favours the variant.
+
+    `mean` is null where the two did not score the same tokens, `ci95_seeds` ([low, high]) for one seed and where
+    the seeds are no pairs. `config_differences` are the dotted config keys in which the two were told to differ.
+    """
+
+    variant: str
+    baseline: str
+    split: str
+    metric: Literal["nats_per_token"] = "nats_per_token"
+    mean: float | None
+    ci95_seeds: tuple[float, float] | None
+    ci95_text: tuple[float, float] | None = None
+    num_seeds: int
+    seeds: list[int]
+    per_seed: list[float]
+    verdict: Verdict
+    seeds_needed: int | None = None
+    pairing: Pairing
+    config_differences: list[str]
+
+
+def contrast(variant: Sequence[RunResult], baseline: Sequence[RunResult], split: str) -> Difference:
+    """Compare the runs of a variant with those of the baseline, paired by seed."""
+    by_seed = {run.seed: run for run in baseline}
+    pairs = [(run, by_seed[run.seed]) for run in variant if run.seed in by_seed]
+    pairing = pair_seeds(pairs)
+    comparable = bool(pairs) and all(_scored_the_same(one, other, split) for one, other in pairs)
+    measured = _measure(pairs, split) if comparable else None
+    is_paired = pairing.level != "none" and measured is not None
+    return Difference(
+        variant=variant[0].variant,
+        baseline=baseline[0].variant,
+        split=split,
+        mean=measured.mean if measured else None,
+        ci95_seeds=measured.interval if measured and is_paired else None,
+        num_seeds=len(pairs),
+        seeds=[run.seed for run, _ in pairs],
+        per_seed=list(measured.differences) if measured else [],
+        verdict=_verdict(measured) if measured and is_paired else "cannot_tell",
+        pairing=pairing,
+        config_differences=config_differences(variant[0].config, baseline[0].config),
+    )
+
+
+def _scored_the_same(one: RunResult, other: RunResult, split: str) -> bool:
+    mine, theirs = one.splits[split], other.splits[split]
+    return one.hashes.tokens == other.hashes.tokens and mine.tokens == theirs.tokens > 0
+
+
+def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> PairedDifference:
+    values = [(run.splits[split].nll / run.splits[split].tokens) for run, _ in pairs]
+    baseline = [(run.splits[split].nll / run.splits[split].tokens) for _, run in pairs]
+    return paired_difference(values, baseline)
+
+
+def _verdict(measured: PairedDifference) -> Verdict:
+    if measured.is_exactly_zero:
+        return "no_difference"
+    if measured.interval is None:
+        return "cannot_tell"
+    low, high = measured.interval
+    return "better" if high < 0 else "worse" if low > 0 else "cannot_tell"
+
+
+def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out."""
+    one, other = _flat(mine), _flat(theirs)
+    skipped = {"name", "variant", "seed", *_execution_keys("training.", TrainingConfig)}
+    keys = dict.fromkeys([*one, *other])
+    return [key for key in keys if key not in skipped and one.get(key) != other.get(key)]
+
+
+def _execution_keys(prefix: str, model: type[BaseModel]) -> list[str]:
+    return [
+        prefix + name
+        for name, field in model.model_fields.items()
+        if any(isinstance(mark, Execution) for mark in field.metadata)
+    ]
+
+
+def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat

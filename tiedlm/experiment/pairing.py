@@ -1,0 +1,107 @@
+"""How equal two runs were: what a difference between them can be put down to. Free of torch."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from tiedlm.config import Config
+from tiedlm.experiment.results import RunResult
+
+Level = Literal["start+batches", "batches", "none"]
+_LEVELS: tuple[Level, ...] = ("none", "batches", "start+batches")  # weakest first
+_EQUAL = "the body, the input embedding and every batch were equal to the last bit"
+
+
+class Pairing(Config):
+    """`start+batches`: same start, same batches, same machine; `batches`: another start; `none`: not a pair."""
+
+    level: Level
+    reasons: list[str]
+
+
+def pair(variant: RunResult, baseline: RunResult) -> Pairing:
+    """The pairing of two runs with the same seed."""
+    broken = [*_machine_differences(variant, baseline), *_text_difference(variant, baseline)]
+    if broken:
+        return Pairing(level="none", reasons=broken)
+    other_start = list(_start_differences(variant, baseline))
+    if other_start:
+        return Pairing(level="batches", reasons=other_start)
+    return Pairing(level="start+batches", reasons=[_EQUAL])
+
+
+def pair_seeds(pairs: Sequence[tuple[RunResult, RunResult]]) -> Pairing:
+    """The pairing of (variant, baseline) runs over their common seeds: the weakest one counts and is named."""
+    if not pairs:
+        return Pairing(level="none", reasons=["no seed has finished in both"])
+    found = {variant.seed: pair(variant, baseline) for variant, baseline in pairs}
+    weakest = min((pairing.level for pairing in found.values()), key=_LEVELS.index)
+    seeds_of: dict[str, list[int]] = {}
+    for seed, pairing in found.items():
+        if pairing.level == weakest:
+            for reason in pairing.reasons:
+                seeds_of.setdefault(reason, []).append(seed)
+    reasons = [
+        reason if len(seeds) == len(found) else f"{_named(seeds)}: {reason}" for reason, seeds in seeds_of.items()
+    ]
+    return Pairing(level=weakest, reasons=reasons)
+
+
+def _named(seeds: list[int]) -> str:
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+
+
+def _machine_differences(variant: RunResult, baseline: RunResult) -> Iterator[str]:
+    mine, theirs = _machine(variant), _machine(baseline)
+    for what in mine | theirs:
+        if mine.get(what) != theirs.get(what):
+            yield f"{what} differs: {mine.get(what)} against {theirs.get(what)}"
+    for split in [name for name in variant.splits if name in baseline.splits]:
+        one, other = variant.splits[split], baseline.splits[split]
+        if (one.seq_len, one.stride) != (other.seq_len, other.stride):
+            yield (
+                f"{split} was scored in other windows: {one.seq_len} tokens every {one.stride} "
+                f"against {other.seq_len} every {other.stride}"
+            )
+
+
+def _machine(run: RunResult) -> dict[str, str]:
+    effective = run.effective
+    kind = effective.device.partition(":")[0]  # cuda:0 and cuda:1 of one model count as equal
+    machine = {
+        "device": f"{kind} ({effective.device_name})",
+        "precision": effective.precision,
+        "compile": "on" if effective.compile else "off",
+        "micro-batch size": str(effective.micro_batch_size),
+        "torch version": run.versions.get("torch", "unknown"),
+    }
+    if run.config.get("data", {}).get("corpus", {}).get("type") == "python-docs":
+        machine["Python version (its text is the corpus)"] = run.versions.get("python", "unknown")
+    return machine
+
+
+def _text_difference(variant: RunResult, baseline: RunResult) -> Iterator[str]:
+    """The first thing that differs on the way from the corpus to the batches; what follows differs because of it."""
+    if variant.hashes.corpus != baseline.hashes.corpus:
+        yield f"the corpus differs: {variant.corpus.caption} against {baseline.corpus.caption}, or another text of it"
+    elif variant.hashes.tokens != baseline.hashes.tokens:
+        yield f"the tokens differ: {_tokens(variant)} against {_tokens(baseline)}"
+    elif variant.tokens_seen != baseline.tokens_seen:
+        yield f"the length of training differs: {variant.tokens_seen:,} tokens against {baseline.tokens_seen:,}"
+    elif variant.hashes.batches != baseline.hashes.batches:
+        yield "the batches differ"
+
+
+def _tokens(run: RunResult) -> str:
+    return f"{run.corpus.tokenizer} ({run.hashes.tokens[:8]})"
+
+
+def _start_differences(variant: RunResult, baseline: RunResult) -> Iterator[str]:
+    mine, theirs = variant.hashes, baseline.hashes
+    if variant.parameters.parts.get("body") != baseline.parameters.parts.get("body"):
+        yield "the body has another size"
+    elif mine.body != theirs.body:
+        yield "the body started from other values"
+    if mine.input_embedding is None or theirs.input_embedding is None:
+        yield "the start of the input embedding cannot be compared"
+    elif mine.input_embedding != theirs.input_embedding:
+        yield "the input embedding started from other values"

@@ -1,0 +1,58 @@
+"""Means, spreads and paired differences over seeds. Free of torch; scipy only where an interval is asked for."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """What was measured pair by pair: `differences` in the order given, their mean, and the interval of that mean.
+
+    `interval` is null for a single pair: one difference says nothing of its own spread.
+    """
+
+    differences: tuple[float, ...]
+    mean: float
+    interval: Interval | None
+
+    @property
+    def is_exactly_zero(self) -> bool:
+        """Whether every pair agrees to the last bit."""
+        return all(difference == 0 for difference in self.differences)
+
+
+def mean(values: Sequence[float]) -> float:
+    """Arithmetic mean of at least one value, summed without rounding on the way."""
+    assert values
+    return math.fsum(values) / len(values)
+
+
+def sample_sd(values: Sequence[float]) -> float | None:
+    """Sample standard deviation (n - 1 in the denominator); null for a single value."""
+    if len(values) < 2:
+        return None
+    centre = mean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
+def paired_difference(values: Sequence[float], baseline: Sequence[float], confidence: float = 0.95) -> PairedDifference:
+    """values - baseline, pair by pair, with Student's t-interval of the mean difference (n - 1 degrees of freedom)."""
+    differences = tuple(value - base for value, base in zip(values, baseline, strict=True))
+    return PairedDifference(differences, mean(differences), t_interval(differences, confidence))
+
+
+def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Student's t-interval of the mean of independent, roughly normal values; null for a single value."""
+    sd, centre = sample_sd(values), mean(values)
+    if sd is None:
+        return None
+    if sd == 0:
+        return centre, centre
+    from scipy.special import stdtrit  # the t quantile alone: a tenth of the import time of scipy.stats
+
+    quantile = float(stdtrit(len(values) - 1, 0.5 + confidence / 2))
+    half = quantile * sd / math.sqrt(len(values))
+    return centre - half, centre + half

@@ -1,0 +1,129 @@
+"""The verdict in words, with the conditions under which it holds. Nothing here assumes a direction."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Self, TypeVar
+
+from tiedlm.config import Config
+from tiedlm.experiment.contrast import Difference
+from tiedlm.experiment.results import RunResult
+
+UNIT = "nats per token"
+Value = TypeVar("Value")
+
+
+class Conditions(Config):
+    """What every verdict names. More than one value where the runs do not agree."""
+
+    text: list[str]
+    vocab_size: list[int]
+    dim: list[int]
+    tokens_seen: list[int]
+    precision: list[str]
+    num_seeds: int
+
+    @classmethod
+    def of(cls, runs: Sequence[RunResult]) -> Self | None:
+        """The conditions of some runs; null without any."""
+        if not runs:
+            return None
+        return cls(
+            text=_unique(run.corpus.caption for run in runs),
+            vocab_size=_unique(run.corpus.vocab_size for run in runs),
+            dim=_unique(run.config["model"]["dim"] for run in runs),
+            tokens_seen=_unique(run.tokens_seen for run in runs),
+            precision=_unique(run.effective.precision for run in runs),
+            num_seeds=len({run.seed for run in runs}),
+        )
+
+    def words(self) -> str:
+        """ "WikiText-103; V=32,000, D=768, 100M tokens, bf16"."""
+        size = " and ".join(f"{value:,}" for value in self.vocab_size)
+        width = " and ".join(f"{value:,}" for value in self.dim)
+        length = " and ".join(rounded(value) for value in self.tokens_seen)
+        text, precision = " and ".join(self.text), " and ".join(self.precision)
+        return f"{text}; V={size}, D={width}, {length} tokens, {precision}"
+
+
+def _unique(values: Iterable[Value]) -> list[Value]:
+    return list(dict.fromkeys(values))
+
+
+def rounded(count: int) -> str:
+    """Three significant digits: 812, 4.19M, 103M."""
+    for size, suffix in ((10**9, "B"), (10**6, "M"), (10**3, "k")):
+        if count >= 0.9995 * size:
+            return f"{float(f'{count / size:.3g}'):g}{suffix}"
+    return str(count)
+
+
+def overall_verdict(
+    finished: Sequence[str],
+    baseline: str,
+    differences: Sequence[Difference],
+    conditions: Conditions | None,
+    is_final: bool = True,
+) -> str:
+    """One sentence per variant on the test split, after the conditions they share."""
+    if conditions is None:
+        return "No run has finished: there is nothing to compare."
+    sentences = [
+        describe(difference) + _seeds_in_common(difference, conditions.num_seeds)
+        for difference in differences
+        if difference.split == "test"
+    ]
+    if not sentences:
+        sentences = [_nothing_to_compare(finished, baseline)]
+    if len(sentences) > 1:
+        sentences.append("these are several comparisons, not corrected for their number")
+    so_far = "" if is_final else ", so far"
+    return f"On {conditions.words()}, {seeds_in_words(conditions.num_seeds)}{so_far}: {'; '.join(sentences)}."
+
+
+def _nothing_to_compare(finished: Sequence[str], baseline: str) -> str:
+    if baseline not in finished:
+        return f"the baseline {baseline} has not finished, so there is nothing to compare {', '.join(finished)} with"
+    if len(finished) == 1:
+        return f"{baseline} alone has finished, so there is nothing to compare it with"
+    return "no test split was scored, so there is nothing to compare"
+
+
+def _seeds_in_common(difference: Difference, of: int) -> str:
+    count = difference.num_seeds
+    return "" if count in (0, of) else f", over the {seeds_in_words(count)} in common"
+
+
+def seeds_in_words(count: int) -> str:
+    """ "one seed", "5 seeds"."""
+    return "one seed" if count == 1 else f"{count} seeds"
+
+
+def describe(difference: Difference) -> str:
+    """What one difference says: who is better, by how much, how sure; or that it cannot be told, and why."""
+    variant, baseline, mean = difference.variant, difference.baseline, difference.mean
+    if difference.verdict == "no_difference":
+        return f"there is no difference between {variant} and {baseline}: equal to the last bit on {difference.split}"
+    unknown = f"cannot tell whether {variant} or {baseline} is better on {difference.split}"
+    if difference.num_seeds == 0:
+        return f"{unknown}: no seed has finished in both"
+    if mean is None:
+        return f"{unknown}: they did not score the same tokens ({'; '.join(difference.pairing.reasons)})"
+    if difference.pairing.level == "none":
+        return f"{unknown}: the runs are not pairs ({'; '.join(difference.pairing.reasons)})"
+    if difference.ci95_seeds is None:
+        return f"{unknown} from one seed, which has no spread: the difference is {signed_together([mean])[0]} {UNIT}"
+    size, low, high = signed_together([mean, *difference.ci95_seeds])
+    interval = f"95 % interval {low} to {high}"
+    if difference.verdict == "cannot_tell":
+        return f"{unknown}: the difference is {size} {UNIT} ({interval}, which holds 0)"
+    if difference.verdict == "equal":
+        return f"{variant} and {baseline} are equal for practical purposes on {difference.split} ({interval})"
+    who = f"{variant} is {difference.verdict} than {baseline}"
+    return f"{who} by {size.lstrip('+-')} {UNIT} ({interval}) on {difference.split}"
+
+
+def signed_together(values: Sequence[float]) -> list[str]:
+    """Numbers with a sign and equally many decimals: at least three, and enough that none but 0 is shown as 0."""
+    smallest = min((abs(value) for value in values if value), default=1.0)
+    decimals = min(max(3, 1 - math.floor(math.log10(smallest))), 9) if smallest < 0.01 else 3
+    return [f"{value:+.{decimals}f}" if value else f"{0:.{decimals}f}" for value in values]
