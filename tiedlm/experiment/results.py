@@ -3,27 +3,11 @@
 from typing import Any, Literal
 
 from tiedlm.config import Config
+from tiedlm.model.counts import PARTS as PARTS
+from tiedlm.model.counts import ParameterCounts as ParameterCounts
 
 SCHEMA_VERSION = 1
 SPLITS = ("train", "validation", "test")
-PARTS = (
-    "input_embedding",
-    "output_embedding",
-    "shared_embedding",
-    "positions",
-    "body",
-    "final_norm",
-    "output_bias",
-)
-
-
-class ParameterCounts(Config):
-    """Parameters by part (keys: PARTS), adding up to `total`; training FLOPs a token at the run's seq_len."""
-
-    total: int
-    non_embedding: int
-    flops_per_token: int
-    parts: dict[str, int]
 
 
 class SplitResult(Config):

@@ -1,0 +1,25 @@
+"""How many parameters a model has and what a token costs: the record alone. Free of torch."""
+
+from tiedlm.config import Config
+
+PARTS = (
+    "input_embedding",
+    "output_embedding",
+    "shared_embedding",
+    "positions",
+    "body",
+    "final_norm",
+    "output_bias",
+)
+
+
+class ParameterCounts(Config):
+    """Parameters by part (keys: PARTS), adding up to `total`; training FLOPs a token at the run's seq_len.
+
+    `non_embedding` is the total minus embeddings, positions and output bias.
+    """
+
+    total: int
+    non_embedding: int
+    flops_per_token: int
+    parts: dict[str, int]

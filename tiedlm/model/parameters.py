@@ -1,0 +1,118 @@
+"""What a model is made of: its parameters by part, the FLOPs of a token, and hashes of the start."""
+
+import hashlib
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import Node, get_gradient_edge
+from torch.utils.flop_counter import FlopCounterMode
+
+from tiedlm.model.counts import PARTS, ParameterCounts
+from tiedlm.model.language_model import LanguageModel
+from tiedlm.tying.base import Tying
+
+
+def count_parameters(model: LanguageModel, seq_len: int) -> ParameterCounts:
+    """Exact counts by tensor identity, and training FLOPs a token in windows of `seq_len`; works on the meta device."""
+    parts = {part: sum(map(torch.numel, members)) for part, members in parameter_parts(model).items()}
+    return ParameterCounts(
+        total=sum(parts.values()),
+        non_embedding=parts["body"] + parts["final_norm"],
+        flops_per_token=flops_per_token(model, seq_len),
+        parts=parts,
+    )
+
+
+def parameter_parts(model: LanguageModel) -> dict[str, list[nn.Parameter]]:
+    """Every parameter once, under the part of PARTS that it plays.
+
+    An embedding's part is found by following autograd back from what the tying module gives out: reached from the
+    vectors, from the scores, or from both. One that neither reaches waits for a later phase of the output.
+    """
+    inputs, outputs, biases = _input_side(model.tying), _output_side(model.tying), _reached(model.tying.output_bias())
+
+    def part_of(parameter: nn.Parameter) -> str:
+        if parameter in biases:
+            return "output_bias"
+        if parameter in inputs:
+            return "shared_embedding" if parameter in outputs else "input_embedding"
+        return "output_embedding"
+
+    parts: dict[str, list[nn.Parameter]] = {part: [] for part in PARTS}
+    for parameter in model.tying.parameters():
+        parts[part_of(parameter)].append(parameter)
+    parts["positions"] = [] if model.positions is None else list(model.positions.parameters())
+    parts["body"] = list(model.body.parameters())
+    parts["final_norm"] = list(model.final_norm.parameters())
+    return parts
+
+
+def flops_per_token(model: LanguageModel, seq_len: int) -> int:
+    """Floating-point operations that one token of a window of `seq_len` costs in training.
+
+    Three times the way forward, since backward forms two products where forward forms one (Kaplan et al. 2020,
+    section 2.1). Forward: two for each entry of a matrix that a token is multiplied with, the output embedding among
+    them whether it is shared or not; and attention over the whole window (see the body). A lookup costs nothing.
+    """
+    tying = model.tying
+    with torch.no_grad(), FlopCounterMode(display=False) as ends:  # what a strategy multiplies besides the scores
+        tying.project(tying.embed(_one_id(tying)))
+    forward = model.body.forward_flops_per_token(seq_len) + 2 * tying.output_weight().numel() + ends.get_total_flops()
+    return int(3 * forward)
+
+
+def hash_body(model: LanguageModel) -> str:
+    """SHA-256 over the names and fp32 values of everything but the embeddings: positions, body, final norm."""
+    digest = hashlib.sha256()
+    for name, parameter in model.named_parameters():
+        if not name.startswith("tying."):
+            digest.update(name.encode())
+            digest.update(_bytes(parameter))
+    return digest.hexdigest()
+
+
+def hash_input_embedding(model: LanguageModel) -> str | None:
+    """SHA-256 over the fp32 values of the (V, D) matrix that ids are looked up in; None where that is not one."""
+    reached = _input_side(model.tying)
+    if len(reached) != 1:
+        return None
+    (embedding,) = reached
+    return hashlib.sha256(_bytes(embedding)).hexdigest()
+
+
+def _bytes(parameter: Tensor) -> memoryview:
+    return parameter.detach().to("cpu", torch.float32).contiguous().numpy().data
+
+
+def _one_id(tying: Tying) -> Tensor:
+    return torch.zeros(1, 1, dtype=torch.long, device=next(tying.parameters()).device)
+
+
+@torch.enable_grad()
+def _input_side(tying: Tying) -> set[nn.Parameter]:
+    return _reached(tying.embed(_one_id(tying)))
+
+
+@torch.enable_grad()
+def _output_side(tying: Tying) -> set[nn.Parameter]:
+    hidden = tying.embed(_one_id(tying)).detach()  # (1, 1, D)
+    return _reached(tying.output_weight()) | _reached(tying.project(hidden))
+
+
+def _reached(output: Tensor | None) -> set[nn.Parameter]:
+    """The parameters that autograd reaches from `output`."""
+    if output is None or not output.requires_grad:
+        return set()
+    found: set[nn.Parameter] = set()
+    seen: set[Node] = set()
+    waiting = [get_gradient_edge(output).node]
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)  # only the node that adds up a leaf's gradient has it
+        if isinstance(leaf, nn.Parameter):
+            found.add(leaf)
+        waiting += [below for below, _ in node.next_functions if below is not None]
+    return found
