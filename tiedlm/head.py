@@ -30,7 +30,7 @@ def nll(
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
     with_gradients = torch.is_grad_enabled()  # inside an autograd function it always reads False
     arguments = hidden, weight, targets, bias, chunk_rows, dtype, with_gradients
-    result: Tensor = _ChunkedNll.apply(*arguments)
+    result: Tensor = _ChunkedNll.apply(*arguments)  # type: ignore[no-untyped-call]
     return result
 
 

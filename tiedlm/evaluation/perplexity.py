@@ -1,0 +1,68 @@
+"""Every token of a split scored exactly once."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from tiedlm.head import IGNORED
+from tiedlm.model.language_model import LanguageModel
+from tiedlm.talk import Update
+
+
+def score_tokens(
+    model: LanguageModel,
+    ids: np.ndarray,
+    *,
+    seq_len: int,
+    stride: int,
+    batch_size: int,
+    update: Update = lambda done, words: None,
+) -> np.ndarray:
+    """Negative log-likelihood in nats of every id but the first, (N,) fp32 for `ids` (N + 1,).
+
+    Windows of `seq_len` start every `stride` tokens (1 <= stride <= seq_len); a token is scored by the first window
+    that holds it, so with a context of at least `seq_len - stride` tokens after the first window. The last window is
+    as short as the text makes it. Context runs across documents. Whatever autocast is on holds for the body; logits
+    and softmax are fp32. The model's mode is as before afterwards, and no random stream is touched.
+    """
+    num_tokens = len(ids) - 1
+    scores = np.full(num_tokens, np.nan, dtype=np.float32)
+    device, was_training = next(model.parameters()).device, model.training
+    model.eval()
+    windows = list(_windows(num_tokens, seq_len, stride))
+    for first in range(0, len(windows), batch_size):
+        batch = windows[first : first + batch_size]
+        inputs, targets = _padded(ids, batch, seq_len)
+        nlls = model.token_nll(torch.from_numpy(inputs).to(device), torch.from_numpy(targets).to(device)).cpu().numpy()
+        for row, (start, scored_from, end) in enumerate(batch):
+            scores[scored_from:end] = nlls[row, scored_from - start : end - start]
+        update(batch[-1][2], "tokens scored")
+    model.train(was_training)
+    assert not np.isnan(scores).any() or _has_nan_weights(model), "a token was left out"
+    return scores
+
+
+def _windows(num_tokens: int, seq_len: int, stride: int) -> Iterator[tuple[int, int, int]]:
+    """(start, first position to score, end) of each window, over positions 0 .. num_tokens - 1."""
+    scored = 0
+    for start in range(0, num_tokens, stride):
+        end = min(start + seq_len, num_tokens)
+        if end > scored:
+            yield start, scored, end
+            scored = end
+
+
+def _padded(ids: np.ndarray, windows: list[tuple[int, int, int]], seq_len: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and targets (B, T); what is padding or was scored before has the target IGNORED."""
+    longest = min(seq_len, max(end - start for start, _, end in windows))
+    inputs = np.zeros((len(windows), longest), dtype=np.int64)
+    targets = np.full((len(windows), longest), IGNORED, dtype=np.int64)
+    for row, (start, scored_from, end) in enumerate(windows):
+        inputs[row, : end - start] = ids[start:end]
+        targets[row, scored_from - start : end - start] = ids[scored_from + 1 : end + 1]
+    return inputs, targets
+
+
+def _has_nan_weights(model: LanguageModel) -> bool:
+    return any(not bool(torch.isfinite(parameter).all()) for parameter in model.parameters())

@@ -1,0 +1,45 @@
+"""From an experiment to its runs. Pure, and free of torch."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiedlm.config import ConfigError, Problem
+from tiedlm.experiment.config import Experiment, RunConfig
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run and the folder it lives in."""
+
+    config: RunConfig
+    directory: Path
+
+    @property
+    def label(self) -> str:
+        """The run in a few words."""
+        return f"{self.config.variant} seed {self.config.seed}"
+
+
+def plan(experiment: Experiment, runs_dir: Path) -> list[Run]:
+    """Every run, seeds outermost: an interrupted night leaves whole comparisons."""
+    return [
+        place(experiment.run_config(variant, seed), runs_dir)
+        for seed in experiment.seeds
+        for variant in experiment.variants
+    ]
+
+
+def place(config: RunConfig, runs_dir: Path) -> Run:
+    """A run config with its folder, `runs_dir/<experiment>/<variant>/seed-<n>`."""
+    return Run(config, runs_dir / config.name / config.variant / f"seed-{config.seed}")
+
+
+def pick(experiment: Experiment, variant: str | None = None, seed: int | None = None) -> RunConfig:
+    """One run out of an experiment; the first seed unless one is named. Raises ConfigError."""
+    names = list(experiment.variants)
+    if variant is None and len(names) > 1:
+        raise ConfigError(Problem("--variant", f"name one of {', '.join(names)}"))
+    chosen = names[0] if variant is None else variant
+    if chosen not in experiment.variants:
+        raise ConfigError(Problem("--variant", f"{chosen!r} is not one of {', '.join(names)}"))
+    return experiment.run_config(chosen, experiment.seeds[0] if seed is None else seed)

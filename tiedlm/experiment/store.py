@@ -1,0 +1,152 @@
+"""What lies in a run's folder, and in an experiment's. Free of torch.
+
+runs/<experiment>/<variant>/seed-<n>/: config.yaml (resolved, first), metrics.jsonl, checkpoint/,
+evaluation/<split>.npz, result.json (last and atomic: its presence means complete) or failure.json.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from tiedlm.config import Config, ConfigError, Problem, Raw, first_difference, parse
+from tiedlm.config_file import dump_yaml, read_config
+from tiedlm.errors import RunError
+from tiedlm.experiment.config import RunConfig
+from tiedlm.experiment.results import RunFailure, RunResult
+from tiedlm.files import write_atomic
+
+Record = TypeVar("Record", bound=Config)
+
+
+class RunFolder:
+    """The files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config_file = path / "config.yaml"
+        self.metrics_file = path / "metrics.jsonl"
+        self.checkpoints = path / "checkpoint"
+        self.result_file = path / "result.json"
+        self.failure_file = path / "failure.json"
+
+    def evaluation_file(self, split: str) -> Path:
+        """Per-token scores of a split."""
+        return self.path / "evaluation" / f"{split}.npz"
+
+    def config(self) -> RunConfig:
+        """The resolved config; ConfigError where the folder holds no run."""
+        if not self.config_file.is_file():
+            raise ConfigError(Problem("", f"{self.path} holds no run (no config.yaml)"))
+        return parse(RunConfig, read_config(self.config_file), str(self.config_file))
+
+    def claim(self, config: RunConfig) -> None:
+        """Write the config, or check that the run already here is the same; ConfigError names the first difference."""
+        if self.config_file.is_file():
+            self.check_identity(config)
+        else:
+            write_atomic(self.config_file, dump_yaml(config.model_dump(mode="json")))
+
+    def check_identity(self, config: RunConfig) -> None:
+        """Raise ConfigError where the run here computes something else than `config`."""
+        if not self.config_file.is_file():
+            return
+        difference = first_difference(self.config(), config)
+        if difference:
+            key, there, asked = difference
+            message = f"{self.path} was made with {there!r}, now it is {asked!r}; --fresh starts that run again"
+            raise ConfigError(Problem(key, message))
+
+    def result(self) -> RunResult | None:
+        """The result of a complete run, else None."""
+        return _read(self.result_file, RunResult)
+
+    def failure(self) -> RunFailure | None:
+        """Why the last try ended without a result, if it did."""
+        return None if self.result_file.is_file() else _read(self.failure_file, RunFailure)
+
+    def finish(self, result: RunResult) -> None:
+        """Write the result, which makes the run complete."""
+        write_atomic(self.result_file, to_json(result.model_dump(mode="json")))
+        self.failure_file.unlink(missing_ok=True)
+
+    def fail(self, failure: RunFailure) -> None:
+        """Write down why there is no result."""
+        write_atomic(self.failure_file, to_json(failure.model_dump(mode="json")))
+
+    def clear(self) -> None:
+        """Remove what an earlier run left, the lock aside."""
+        import shutil
+
+        for folder in (self.checkpoints, self.path / "evaluation"):
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in (self.result_file, self.failure_file, self.metrics_file, self.config_file):
+            file.unlink(missing_ok=True)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder for this process, until it ends; RunError("busy") names the holder where another does."""
+        import os
+
+        from filelock import FileLock, Timeout
+
+        self.path.mkdir(parents=True, exist_ok=True)
+        holder = self.path / "lock.json"
+        lock = FileLock(self.path / "lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            who = holder.read_text(encoding="utf-8").strip() if holder.is_file() else "another process"
+            raise RunError("busy", f"{self.path} is in use by {who}") from None
+        try:
+            holder.write_text(f"process {os.getpid()}", encoding="utf-8")
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+            lock.release()
+
+
+def to_json(document: Any) -> str:
+    """JSON without bare NaN or infinity."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _read(path: Path, record: type[Record]) -> Record | None:
+    if not path.is_file():
+        return None
+    try:
+        return record.model_validate_json(path.read_text(encoding="utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0]
+        raise RunError(
+            "corrupt", f"{path} is not a {record.__name__} ({reason}); --fresh starts that run again"
+        ) from None
+
+
+def run_folders(experiment_dir: Path) -> list[RunFolder]:
+    """Every run under an experiment's folder, by variant and seed number."""
+
+    def order(path: Path) -> tuple[str, int]:
+        number = path.parent.name.removeprefix("seed-")
+        return path.parent.parent.name, int(number) if number.isdigit() else 0
+
+    return [RunFolder(path.parent) for path in sorted(experiment_dir.glob("*/seed-*/config.yaml"), key=order)]
+
+
+def newest_experiment(runs_dir: Path) -> Path | None:
+    """The experiment under `runs_dir` whose runs were touched last; None where there is none."""
+    stamps = [
+        (stamp.stat().st_mtime, folder.path.parent.parent)
+        for experiment in (sorted(runs_dir.iterdir()) if runs_dir.is_dir() else ())
+        for folder in run_folders(experiment)
+        for stamp in (folder.result_file if folder.result_file.is_file() else folder.config_file,)
+    ]
+    return max(stamps)[1] if stamps else None
+
+
+def raw_config(config: RunConfig) -> Raw:
+    """A run config as plain values, as it is stored and handed to another process."""
+    return config.model_dump(mode="json")

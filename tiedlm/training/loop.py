@@ -1,0 +1,179 @@
+"""One run of training, step by step."""
+
+import hashlib
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tiedlm.data.batches import Batches
+from tiedlm.errors import RunError
+from tiedlm.head import IGNORED
+from tiedlm.model.language_model import LanguageModel
+from tiedlm.model.parameters import parameter_parts
+from tiedlm.streams import stream_seed
+from tiedlm.training.checkpoint import Snapshot
+from tiedlm.training.config import TrainingConfig
+from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups
+from tiedlm.training.precision import Machine
+from tiedlm.training.schedule import Schedule
+from tiedlm.training.step import TrainingStep
+
+WARM_UP_STEPS = 3
+"""The first steps after a start allocate, import and tune; they are left out of the speed."""
+
+_MIN_LOSS_SCALE = 1e-3
+
+
+@dataclass
+class Progress:
+    """The counters of a run, saved with it; the speed is `steady_tokens / steady_seconds`."""
+
+    step: int = 0
+    tokens_seen: int = 0
+    batches_hash: str = ""
+    first_loss: float = math.nan
+    last_loss: float = math.nan
+    steady_tokens: int = 0
+    steady_seconds: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What one step did: its number from 1, the mean loss in nats, the rate it used, the gradient's norm unclipped."""
+
+    step: int
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+    tokens: int
+    seconds: float
+
+
+class Training:
+    """A model on its way: everything that one more step needs and changes."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        batches: Batches,
+        config: TrainingConfig,
+        machine: Machine,
+        *,
+        num_steps: int,
+        micro_batch_size: int,
+        seed: int,
+    ) -> None:
+        self.model, self.batches, self.config, self.machine = model, batches, config, machine
+        self.num_steps, self.micro_batch_size, self.seed = num_steps, micro_batch_size, seed
+        self.training_step = TrainingStep(model, machine)
+        parts = parameter_parts(model)
+        embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
+        self.optimizer = build_optimizer(parameter_groups(model, embeddings, config), config, machine.device)
+        self.schedule = Schedule(config, num_steps)
+        self.scaler = machine.scaler()
+        self.progress = Progress()
+        self._steps_here = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the last step was taken."""
+        return self.progress.step >= self.num_steps
+
+    def advance(self) -> StepRecord:
+        """Take one step.
+
+        Raises RunError("diverged") with the step's number where the loss is not finite; nothing is changed then.
+        """
+        began, step = time.perf_counter(), self.progress.step
+        rate = self.schedule(step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        for source, target in self.model.tying.set_progress(step / self.num_steps):
+            copy_optimizer_state(self.optimizer, source, target)
+        ids, targets = self.batches.batch(step)
+        loss, norm = self._update(ids, targets, step)
+        self._count(ids, targets, loss, time.perf_counter() - began)
+        return StepRecord(step + 1, loss, rate, norm, self.progress.tokens_seen, self.progress.seconds)
+
+    def _update(self, ids: np.ndarray, targets: np.ndarray, step: int) -> tuple[float, float]:
+        """Gradients, clipping and the optimizer; where fp16 overflows, the same step again at a smaller scale."""
+        while True:
+            self.optimizer.zero_grad(set_to_none=True)
+            loss = self._accumulate(ids, targets, step)
+            if not math.isfinite(loss):
+                raise RunError("diverged", f"the loss of step {step + 1} is {loss}", step + 1)
+            self.scaler.unscale_(self.optimizer)
+            norm = self._clip()
+            before = self.scaler.get_scale()
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+            after = self.scaler.get_scale()
+            if after >= before:
+                return loss, float(norm)
+            if after < _MIN_LOSS_SCALE:
+                raise RunError("diverged", f"the gradients of step {step + 1} overflow at every scale", step + 1)
+
+    def _accumulate(self, ids: np.ndarray, targets: np.ndarray, step: int) -> float:
+        """The gradients of the loss, micro-batch by micro-batch; the loss in nats."""
+        self.training_step.train()
+        num_targets = int((targets != IGNORED).sum())
+        micro_batches = list(self._micro_batches(ids, targets))
+        loss = torch.zeros((), device=self.machine.device)
+        for index, (some_ids, some_targets) in enumerate(micro_batches):
+            torch.manual_seed(stream_seed(self.seed, "dropout", step, 0, index))
+            share, _ = self.training_step(some_ids, some_targets, num_targets, len(micro_batches))
+            self.scaler.scale(share).backward()
+            loss += share.detach()
+        return loss.item()
+
+    def _micro_batches(self, ids: np.ndarray, targets: np.ndarray) -> Iterator[tuple[Tensor, Tensor]]:
+        device, size = self.machine.device, self.micro_batch_size
+        for start in range(0, len(ids), size):
+            rows = slice(start, start + size)
+            yield torch.from_numpy(ids[rows]).to(device), torch.from_numpy(targets[rows]).to(device)
+
+    def _clip(self) -> Tensor:
+        """Clip by the norm over unique parameters; the norm before."""
+        limit = math.inf if self.config.max_grad_norm is None else self.config.max_grad_norm
+        return torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+
+    def _count(self, ids: np.ndarray, targets: np.ndarray, loss: float, seconds: float) -> None:
+        progress, tokens = self.progress, int((targets != IGNORED).sum())
+        progress.step += 1
+        progress.tokens_seen += tokens
+        progress.seconds += seconds
+        progress.batches_hash = chained_hash(progress.batches_hash, ids, targets)
+        progress.last_loss = loss
+        if progress.step == 1:
+            progress.first_loss = loss
+        self._steps_here += 1
+        if self._steps_here > WARM_UP_STEPS:
+            progress.steady_tokens += tokens
+            progress.steady_seconds += seconds
+
+    def snapshot(self) -> Snapshot:
+        """The state to save."""
+        progress = {**asdict(self.progress), "scaler": self.scaler.state_dict()}
+        return Snapshot(self.progress.step, self.model.state_dict(), self.optimizer.state_dict(), progress)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a saved state."""
+        self.model.load_state_dict(snapshot.weights)
+        self.optimizer.load_state_dict(snapshot.optimizer)
+        counters = dict(snapshot.progress)
+        self.scaler.load_state_dict(counters.pop("scaler"))
+        self.progress = Progress(**counters)
+
+
+def chained_hash(before: str, *arrays: np.ndarray) -> str:
+    """SHA-256 over the hash so far and the bytes of `arrays`: a running hash that fits into a checkpoint."""
+    digest = hashlib.sha256(before.encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,48 @@
+"""The optimizer, and which parameters decay."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from tiedlm.training.config import TrainingConfig
+
+Group = dict[str, Any]
+
+
+def parameter_groups(model: nn.Module, embeddings: list[nn.Parameter], config: TrainingConfig) -> list[Group]:
+    """Every parameter once: embeddings, other matrices, and vectors (norms and biases, which never decay).
+
+    `embeddings` are the matrices whose decay is `embedding_weight_decay`: the same rule for one matrix or two.
+    """
+    embedding_ids = {id(parameter) for parameter in embeddings}
+    kinds: dict[str, list[nn.Parameter]] = {"embeddings": [], "matrices": [], "vectors": []}
+    for parameter in model.parameters():
+        if id(parameter) in embedding_ids:
+            kinds["embeddings"].append(parameter)
+        else:
+            kinds["matrices" if parameter.dim() > 1 else "vectors"].append(parameter)
+    decay = {"embeddings": config.embedding_weight_decay, "matrices": config.weight_decay, "vectors": 0.0}
+    return [{"name": kind, "params": found, "weight_decay": decay[kind]} for kind, found in kinds.items() if found]
+
+
+def build_optimizer(groups: list[Group], config: TrainingConfig, device: torch.device) -> torch.optim.Optimizer:
+    """The optimizer of the config, fused where torch has a fused kernel for the device."""
+    fused = has_fused(device)
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum or 0.0, fused=fused)
+    assert config.betas is not None and config.eps is not None  # filled in by the config
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, eps=config.eps, fused=fused)
+
+
+def has_fused(device: torch.device) -> bool:
+    """Whether torch has fused optimizers for the device."""
+    return device.type in ("cpu", "cuda")
+
+
+def copy_optimizer_state(optimizer: torch.optim.Optimizer, source: nn.Parameter, target: nn.Parameter) -> None:
+    """Let `target` go on with the optimizer state of `source`."""
+    state = optimizer.state.get(source, {})
+    optimizer.state[target] = {
+        key: value.clone() if isinstance(value, torch.Tensor) else value for key, value in state.items()
+    }
