@@ -38,7 +38,7 @@ environment() {
         "$python" -m venv --clear "$root/.venv"
     fi
     echo "Installing tiedlm and what it needs into $root/.venv (once; some minutes) ..." >&2
-    (cd "$root" && "$bin/python" -m pip install --quiet --disable-pip-version-check \
+    (cd "$root" && "$bin/python" -m pip install --quiet --quiet --disable-pip-version-check \
         --constraint constraints.txt --editable ".${extra:+[$extra]}")
     wanted >"$root/.venv/installed-${extra:-tiedlm}"
 }

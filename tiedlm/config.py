@@ -1,27 +1,18 @@
 """From YAML text to frozen, validated models, with every mistake named by its dotted key. Free of torch."""
 
-import difflib
-import typing
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 import pydantic
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from tiedlm.problems import Problem as Problem
+from tiedlm.problems import problems_in, shown
 
 Raw = dict[str, Any]
 """A parsed but not yet validated mapping."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong with a request: its dotted key ("" where there is none) and what to do about it."""
-
-    key: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.key}: {self.message}" if self.key else self.message
 
 
 class ConfigError(ValueError):
@@ -49,14 +40,21 @@ def _pair(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _name(value: str) -> str:
+    wanted = "must be a name of letters, digits and . _ + = @ -, a letter or digit first, at most 100 characters"
+    check(_NAME.fullmatch(value) is not None, f"{shown(value)}: {wanted}")
+    return value
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@-]{0,99}")
 Whole = Annotated[int, BeforeValidator(_whole)]
-Count = Annotated[int, BeforeValidator(_whole), Field(gt=0)]
+Count = Annotated[int, BeforeValidator(_whole), Field(gt=0, lt=2**63)]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 FromList = BeforeValidator(_pair)
 """A tuple in a strict model, written as a list in YAML: `Annotated[tuple[float, float], FromList]`."""
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+=@-]{0,99}$")]
+Name = Annotated[str, AfterValidator(_name)]
 """A name that becomes a folder: letters, digits and . _ + = @ -, at most 100 of them."""
 
 
@@ -88,73 +86,7 @@ def parse(model: type[Model], raw: Mapping[str, Any], source: str = "", prefix: 
     try:
         return model.model_validate(raw)
     except pydantic.ValidationError as error:
-        known = sorted(set(field_paths(model)))
-        problems = [_problem(item, raw, known, prefix) for item in error.errors()]
-        raise ConfigError(*problems, source=source) from None
-
-
-def _problem(item: Any, raw: Mapping[str, Any], known: list[str], prefix: str) -> Problem:
-    path = _written_path(item["loc"], raw)
-    key = ".".join([prefix, *path] if prefix else path)
-    kind, message = item["type"], item["msg"][0].lower() + item["msg"][1:]
-    if kind == "extra_forbidden":
-        return Problem(key, f"unknown key{_nearest('.'.join(path), known)}")
-    if kind == "missing":
-        return Problem(key, "is required")
-    if kind == "value_error":
-        return Problem(key, message.removeprefix("value error, "))
-    if kind in ("union_tag_invalid", "union_tag_not_found"):
-        context = item["ctx"]
-        wanted = context.get("expected_tags", "")
-        tag = f"{context['tag']!r} is not one of" if "tag" in context else "is required, one of"
-        return Problem(f"{key}.type", f"{tag} {wanted}".strip())
-    return Problem(key, f"{_shown(item.get('input'))}: {message}")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _written_path(location: tuple[int | str, ...], raw: object) -> list[str]:
-    """The keys as the user wrote them: without the tags that pydantic adds for a union by `type`."""
-    path: list[str] = []
-    for index, step in enumerate(location):
-        is_tag = isinstance(raw, dict) and raw.get("type") == step and (step not in raw)
-        if is_tag and path and index < len(location) - 1:
-            continue
-        if isinstance(raw, dict):
-            raw = raw.get(step)
-        elif isinstance(raw, list) and isinstance(step, int) and step < len(raw):
-            raw = raw[step]
-        path.append(str(step))
-    return path
-
-
-def _nearest(key: str, known: list[str]) -> str:
-    parent, _, name = key.rpartition(".")
-    inside = [path for path in known if path.rpartition(".")[0] == parent]
-    close = difflib.get_close_matches(key, inside, n=1, cutoff=0.7)
-    elsewhere = [path for path in known if path.rpartition(".")[2] == name]
-    best = close or elsewhere or difflib.get_close_matches(key, known, n=1, cutoff=0.75)
-    if best:
-        return f"; did you mean {best[0]}?"
-    return f"; known here: {', '.join(path.rpartition('.')[2] for path in inside)}" if inside else ""
-
-
-def field_paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """The dotted names of all fields of `model` and of the models inside it, whichever `type` is chosen."""
-    for name, field in model.model_fields.items():
-        yield prefix + name
-        for inner in _models_in(field.annotation):
-            yield from field_paths(inner, f"{prefix}{name}.")
-
-
-def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in typing.get_args(annotation):
-        yield from _models_in(argument)
+        raise ConfigError(*problems_in(error, model, raw, prefix), source=source) from None
 
 
 def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:

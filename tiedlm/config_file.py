@@ -1,25 +1,32 @@
 """Config files: YAML as in its 1.2 core, `extends`, `--set`, and where a file is looked for."""
 
+import math
 import re
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 from tiedlm.config import ConfigError, Problem, Raw, merge
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 200_000
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.2 core: 1e-4 is a number, `no` and `12:30` are text, 010 is ten; aliases and repeated keys are refused."""
+    """YAML 1.2 core: 1e-4 is a number, `no` and `12:30` are text, 010 is ten.
+
+    Aliases, tags and repeated keys are refused.
+    """
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 (PyYAML's own interface)
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise ConfigError(Problem("", "aliases (*name) are not supported; use extends"))
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="aliases (*name) are not supported", problem_mark=event.start_mark)
+        if event.tag is not None:
+            raise yaml.MarkedYAMLError(problem="tags (!name) are not supported", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -32,6 +39,12 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.MarkedYAMLError(problem=f"repeated key {key!r}", problem_mark=key_node.start_mark)
             mapping[key] = self.construct_object(value_node, deep=True)
         return mapping
+
+    def construct_yaml_str(self, node: yaml.ScalarNode) -> str:
+        text, mark = str(self.construct_scalar(node)), cast(Any, node.start_mark)
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise yaml.MarkedYAMLError(problem="half of a surrogate pair is no text", problem_mark=mark)
+        return text
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         text = str(self.construct_scalar(node)).replace("_", "")
@@ -47,7 +60,7 @@ def _resolve(tag: str, pattern: str, first: str) -> None:
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"(?:{pattern})\Z"), list(first))
 
 
-_resolve("null", "~|null|Null|NULL|", "~nN")
+_resolve("null", "~|null|Null|NULL", "~nN")
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"\Z"), [""])
 _resolve("bool", "true|True|TRUE|false|False|FALSE", "tTfF")
 _resolve("int", r"[-+]?[0-9][0-9_]*|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789")
@@ -57,6 +70,7 @@ _resolve(
     "-+.0123456789",
 )
 _Loader.add_constructor("tag:yaml.org,2002:map", _Loader.construct_mapping)
+_Loader.add_constructor("tag:yaml.org,2002:str", _Loader.construct_yaml_str)
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
 
@@ -68,13 +82,14 @@ def load_yaml(text: str, source: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
-        raise ConfigError(Problem("", str(error.problem)), source=place) from None
+        context = f"{error.context}, " if error.context else ""
+        raise ConfigError(Problem("", f"{context}{error.problem}"), source=place) from None
     except yaml.YAMLError as error:
         raise ConfigError(Problem("", f"not YAML: {str(error).splitlines()[0]}"), source=source) from None
-    except ConfigError as error:
-        raise ConfigError(*error.problems, source=source) from None
     except RecursionError:
         raise ConfigError(Problem("", "nested too deeply"), source=source) from None
+    except ValueError:
+        raise ConfigError(Problem("", "holds a whole number of thousands of digits"), source=source) from None
 
 
 def dump_yaml(raw: Raw) -> str:
@@ -89,7 +104,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:float", repr(value))
+    text = repr(value) if math.isfinite(value) else {"inf": ".inf", "-inf": "-.inf"}.get(str(value), ".nan")
+    return dumper.represent_scalar("tag:yaml.org,2002:float", text)
 
 
 _Dumper.add_representer(float, _represent_float)
@@ -128,7 +144,7 @@ def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
     if not isinstance(parent, str):
         raise ConfigError(Problem("extends", f"{parent!r}: must be the name of a file"), source=source)
     below = path.parent / parent
-    if not below.exists():
+    if not _is_there(below):
         raise ConfigError(Problem("extends", f"{below} does not exist"), source=source)
     return merge(read_config(below, (*_above, resolved)), raw)
 
@@ -139,15 +155,24 @@ def find_config(name: str | Path) -> Path:
     Raises ConfigError that lists the packaged ones.
     """
     path = Path(name)
-    if path.exists():
+    if _is_there(path) and not path.is_dir():
         return path
     packaged = packaged_configs()
     wanted = str(name)
     for candidate in (wanted, f"{wanted}.yaml"):
         if candidate in packaged:
             return packaged[candidate]
+    if path.is_dir():
+        raise ConfigError(Problem("", "is a folder, not a config file"), source=wanted)
     names = ", ".join(key.removesuffix(".yaml") for key in packaged)
     raise ConfigError(Problem("", f"no such file, and none of the packaged configs: {names}"), source=wanted)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long, a folder that may not be looked into
+        return False
 
 
 def packaged_configs() -> dict[str, Path]:

@@ -1,6 +1,7 @@
 """An experiment: a base config, its variants and its seeds; a run: one variant with one seed. Free of torch."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -116,7 +117,7 @@ def _variants(head: _Head, base: Raw, source: str, settings: list[str]) -> dict[
         raise ConfigError(Problem("variant", "belongs to a file without variants"), source=source)
     if not head.variants:
         raise ConfigError(Problem("variants", "must name at least one variant"), source=source)
-    problems: list[Problem] = []
+    problems = _same_folders(head.variants)
     variants: dict[str, RunConfig] = {}
     for name, override in head.variants.items():
         try:
@@ -128,23 +129,36 @@ def _variants(head: _Head, base: Raw, source: str, settings: list[str]) -> dict[
     return variants
 
 
+def _same_folders(names: Iterable[str]) -> list[Problem]:
+    """Names that a file system without upper and lower case would give one folder."""
+    spelled: dict[str, str] = {}
+    for name in names:
+        spelled.setdefault(name.lower(), name)
+    pairs = [(spelled[name.lower()], name) for name in names if spelled[name.lower()] != name]
+    return [Problem("variants", f"{one} and {other} differ only in upper and lower case") for one, other in pairs]
+
+
 def _variant(name: str, override: Raw, base: Raw, settings: list[str]) -> RunConfig:
     for key in ("name", "seed", "variant", *_EXPERIMENT_KEYS):
         if key in override:
             raise ConfigError(Problem(f"variants.{name}.{key}", "belongs to the experiment, not to a variant"))
     merged = merge(base, override)
     if settings:
-        merged = apply_settings(merged, [item for item in settings if item.partition(".")[0] not in _EXPERIMENT_KEYS])
+        merged = apply_settings(merged, [item for item in settings if not _is_of_experiment(item)])
     try:
         return parse(RunConfig, {**merged, "variant": name})
     except ConfigError as error:
         raise ConfigError(*(_placed(problem, name, override) for problem in error.problems)) from None
 
 
+def _is_of_experiment(setting: str) -> bool:
+    return re.split(r"[.=]", setting, maxsplit=1)[0].strip() in _EXPERIMENT_KEYS
+
+
 def _placed(problem: Problem, variant: str, override: Raw) -> Problem:
     """The problem under the key where it was written: in the variant or in the base."""
     if problem.key == "variant":
-        return Problem(f"variants.{variant}", "is not a name of letters, digits and . _ + = @ - (at most 100)")
+        return Problem("variants", problem.message)
     inner: Any = override
     for step in problem.key.split("."):
         if not isinstance(inner, dict) or step not in inner:
@@ -157,10 +171,11 @@ def _under(problem: Problem, variant: str) -> Problem:
     return Problem(f"variants.{variant}.{problem.key}", problem.message)
 
 
-def _tying_of(base: Raw) -> object:
+def _tying_of(base: Raw) -> str:
     model = base.get("model")
     tying = model.get("tying") if isinstance(model, dict) else None
-    return tying.get("type", "tied") if isinstance(tying, dict) else "tied"
+    name = tying.get("type") if isinstance(tying, dict) else None
+    return name if isinstance(name, str) else "tied"  # what is wrong with the type is said of the type
 
 
 def _baseline(head: _Head, variants: Mapping[str, RunConfig], source: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tiedlm.config import Config, Count, Fraction, Positive, check
 from tiedlm.tying.config import TiedConfig, TyingConfig
@@ -65,13 +65,18 @@ class TransformerConfig(Config):
         bias = raw.get("bias", cls.model_fields["bias"].default)
         default: dict[str, Any] = {"num_kv_heads": heads, "qkv_bias": bias}
         default["activation"] = "silu" if raw.get("feed_forward") == "swiglu" else "gelu"
-        if isinstance(dim, int) and isinstance(heads, int) and dim > 0 and heads > 0:
-            whole = "head_dim" in raw or dim % heads == 0
-            check(whole, f"dim {dim} is not a multiple of num_heads {heads}; say head_dim")
-            default |= {"feed_forward_dim": 4 * dim, "head_dim": dim // heads}
+        if isinstance(dim, int) and isinstance(heads, int) and 0 < dim < 2**53 and heads > 0:
+            default |= {"feed_forward_dim": 4 * dim, "head_dim": dim / heads}
         else:  # dim or num_heads is wrong or missing, which is said of that key alone
-            default |= {"feed_forward_dim": 1, "head_dim": 2}
-        return {**{key: value for key, value in default.items() if value is not None}, **raw}
+            default |= {"feed_forward_dim": 1, "head_dim": 2, "num_kv_heads": 1}
+        return {**default, **raw}
+
+    @field_validator("head_dim", mode="before")
+    @classmethod
+    def _whole(cls, head_dim: Any) -> Any:
+        cut = isinstance(head_dim, float) and not head_dim.is_integer()
+        check(not cut, f"head_dim {head_dim} (dim / num_heads where it is not given) is not a whole number")
+        return head_dim
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

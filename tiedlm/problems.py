@@ -1,0 +1,157 @@
+"""What is wrong with a config, in the user's own keys and in plain words."""
+
+import difflib
+import json
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pydantic
+from pydantic import BaseModel
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping of keys to values",
+    "model_type": "a mapping of keys to values",
+    "model_attributes_type": "a mapping of keys to values",
+    "greater_than": "above {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "below {lt}",
+    "less_than_equal": "at most {le}",
+    "literal_error": "{expected}",
+    "too_long": "a list of at most {max_length}",
+    "too_short": "a list of at least {min_length}",
+    "string_pattern_mismatch": "text that matches {pattern}",
+}
+"""By pydantic's name for a mistake, what a value must be."""
+
+
+_MOST = 30
+"""More mistakes than this are counted, not told."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a request: its dotted key ("" where there is none) and what to do about it."""
+
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.message}" if self.key else self.message
+
+
+def problems_in(
+    error: pydantic.ValidationError, model: type[BaseModel], raw: Mapping[str, Any], prefix: str = ""
+) -> list[Problem]:
+    """Every mistake that pydantic found when it read `raw` as `model`, one `Problem` for each key that is wrong."""
+    by_path: dict[tuple[str, ...], list[Any]] = {}
+    for item in error.errors(include_url=False):
+        by_path.setdefault(_written_path(item["loc"], item["type"] == "missing", raw), []).append(item)
+    problems: list[Problem] = []
+    for path, items in list(by_path.items())[:_MOST]:
+        tag_is_wrong = items[0]["type"] in ("union_tag_invalid", "union_tag_not_found")
+        key = ".".join([*([prefix] if prefix else []), *path, *(["type"] if tag_is_wrong else [])])
+        problems += [Problem(key, message) for message in _messages(items, path, model)]
+    if len(by_path) > _MOST:
+        problems.append(Problem(prefix, f"and {len(by_path) - _MOST:,} more mistakes"))
+    return problems
+
+
+def _messages(items: Sequence[Any], path: tuple[str, ...], model: type[BaseModel]) -> Iterator[str]:
+    """What to say of the mistakes at one key: those of the branches of a union make one sentence."""
+    expected: list[str] = []
+    for item in items:
+        kind, context = item["type"], {name: _whole(value) for name, value in item.get("ctx", {}).items()}
+        if kind == "extra_forbidden":
+            yield f"unknown key{_nearest('.'.join(path), sorted(set(field_paths(model))))}"
+        elif kind == "missing":
+            yield "is required"
+        elif kind == "value_error":
+            yield str(context["error"])
+        elif kind == "union_tag_not_found":
+            yield f"is required: {_either(_tags(model, path))}"
+        elif kind == "union_tag_invalid":
+            yield f"{shown(item['input']['type'])}: must be {_either(_tags(model, path))}"
+        elif kind == "model_attributes_type":
+            expected.append(f"a mapping with type: {_either(_tags(model, path))}")
+        else:
+            expected.append(_EXPECTED[kind].format(**context) if kind in _EXPECTED else f"valid ({item['msg']})")
+    if expected:
+        yield f"{shown(items[0]['input'])}: must be {_either(list(dict.fromkeys(expected)))}"
+
+
+def shown(value: object) -> str:
+    """A value as a config would write it, on one line and not too long."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _whole(bound: object) -> object:
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+
+
+def _either(choices: Sequence[str]) -> str:
+    return " or ".join([", ".join(choices[:-1]), choices[-1]] if len(choices) > 1 else choices)
+
+
+def _written_path(location: tuple[int | str, ...], missing: bool, raw: object) -> tuple[str, ...]:
+    """The keys as the user wrote them: without the labels that pydantic adds for the branches of a union."""
+    path: list[str] = []
+    for index, step in enumerate(location):
+        if _holds(raw, step):
+            raw = cast(Any, raw)[step]
+        elif not (missing and index == len(location) - 1):
+            continue
+        path.append(str(step)[:100])
+    return tuple(path)
+
+
+def _holds(raw: object, step: int | str) -> bool:
+    if isinstance(raw, list | tuple):
+        return isinstance(step, int) and step < len(raw)
+    return isinstance(raw, Mapping) and step in raw
+
+
+def _nearest(key: str, known: list[str]) -> str:
+    parent, _, name = key.rpartition(".")
+    inside = [path for path in known if path.rpartition(".")[0] == parent]
+    close = difflib.get_close_matches(key, inside, n=1, cutoff=0.7)
+    elsewhere = [path for path in known if path.rpartition(".")[2] == name]
+    best = close or elsewhere or difflib.get_close_matches(key, known, n=1, cutoff=0.75)
+    if best:
+        return f"; did you mean {best[0]}?"
+    return f"; known here: {', '.join(path.rpartition('.')[2] for path in inside)}" if inside else ""
+
+
+def field_paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """The dotted names of all fields of `model` and of the models inside it, whichever `type` is chosen."""
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        for inner in _models_in(field.annotation):
+            yield from field_paths(inner, f"{prefix}{name}.")
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in typing.get_args(annotation):
+        yield from _models_in(argument)
+
+
+def _tags(model: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """The values of `type` among which the mapping at `path` chooses."""
+    models = [model]
+    for step in path:
+        fields = [each.model_fields[step] for each in models if step in each.model_fields]
+        models = [inner for field in fields for inner in _models_in(field.annotation)]
+    fields = [each.model_fields["type"] for each in models if "type" in each.model_fields]
+    return [str(tag) for field in fields for tag in typing.get_args(field.annotation)]
