@@ -111,8 +111,8 @@ def describe(difference: Difference) -> str:
     if difference.pairing.level == "none":
         return f"{unknown}: the runs are not pairs ({'; '.join(difference.pairing.reasons)})"
     if difference.ci95_seeds is None:
-        return f"{unknown} from one seed, which has no spread: the difference is {signed_together([mean])[0]} {UNIT}"
-    size, low, high = signed_together([mean, *difference.ci95_seeds])
+        return f"{unknown} from one seed, which has no spread: the difference is {signed_together(mean)[0]} {UNIT}"
+    size, low, high = signed_together(mean, difference.ci95_seeds)
     interval = f"95 % interval {low} to {high}"
     if difference.verdict == "cannot_tell":
         return f"{unknown}: the difference is {size} {UNIT} ({interval}, which holds 0)"
@@ -122,8 +122,13 @@ def describe(difference: Difference) -> str:
     return f"{who} by {size.lstrip('+-')} {UNIT} ({interval}) on {difference.split}"
 
 
-def signed_together(values: Sequence[float]) -> list[str]:
-    """Numbers with a sign and equally many decimals: at least three, and enough that none but 0 is shown as 0."""
-    smallest = min((abs(value) for value in values if value), default=1.0)
-    decimals = min(max(3, 1 - math.floor(math.log10(smallest))), 9) if smallest < 0.01 else 3
+def signed_together(mean: float, interval: tuple[float, float] | None = None) -> list[str]:
+    """A difference and the ends of its interval, signed, with equally many decimals.
+
+    At least three, and enough for two digits of the smallest of them and of the interval's half width.
+    """
+    values = [mean, *(interval or ())]
+    scales = [*values, (interval[1] - interval[0]) / 2] if interval else values
+    smallest = min((abs(scale) for scale in scales if scale), default=1.0)
+    decimals = min(max(3, 1 - math.floor(math.log10(smallest))), 9)
     return [f"{value:+.{decimals}f}" if value else f"{0:.{decimals}f}" for value in values]

@@ -1,0 +1,55 @@
+"""Numbers as people read them: whole, with thousands separated, and no more digits than they carry."""
+
+import math
+
+NOT_MEASURED = "not measured"
+NOTHING = "–"
+_HUGE = 1e9
+
+
+def count(value: int | None) -> str:
+    """12,345,678."""
+    return NOTHING if value is None else f"{value:,}"
+
+
+def change(value: int, percent: float | None) -> str:
+    """ "-12,345 (-1.2 %)"."""
+    sign = "+" if value > 0 else ""
+    share = "" if percent is None else f" ({percent:+.1f} %)"
+    return f"{sign}{value:,}{share if value else ''}"
+
+
+def decimal(value: float | None, decimals: int) -> str:
+    """Fixed decimals, thousands separated; powers of ten from 1e9 on."""
+    if value is None:
+        return NOTHING
+    return f"{value:,.{decimals}f}" if abs(value) < _HUGE else f"{value:.5g}"
+
+
+def spread(value: float | None, sd: float | None, decimals: int) -> str:
+    """ "84.31 ± 0.42": at least `decimals`, more where the spread has its two digits further down (at most 6)."""
+    if sd is None:
+        return decimal(value, decimals)
+    if sd > 0:
+        decimals = min(max(decimals, 1 - math.floor(math.log10(sd))), 6)
+    return f"{decimal(value, decimals)} ± {decimal(sd, decimals)}"
+
+
+def memory(num_bytes: int | None) -> str:
+    """MiB; `not measured` where there is no figure."""
+    return NOT_MEASURED if num_bytes is None else f"{num_bytes / 2**20:,.1f} MiB"
+
+
+def speed(per_second: float | None) -> str:
+    """A rate with at least three digits."""
+    return decimal(per_second, 0 if per_second is None or per_second >= 100 else 2)
+
+
+def seconds(value: float) -> str:
+    """A duration with at least three digits."""
+    return decimal(value, 0 if value >= 100 else 1 if value >= 10 else 2)
+
+
+def switch(is_on: bool) -> str:
+    """ "on" or "off"."""
+    return "on" if is_on else "off"

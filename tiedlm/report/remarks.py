@@ -1,0 +1,122 @@
+"""The sentences around the figures: what the text was, whether the runs are pairs, what failed, how to read a sign."""
+
+from collections.abc import Iterator
+
+from tiedlm.experiment.comparison import Comparison
+from tiedlm.experiment.contrast import Difference
+from tiedlm.experiment.summary import SplitSummary, VariantSummary
+from tiedlm.report import numbers
+
+_PAIRED = {
+    "start+batches": "{variant} and {baseline}: start and batches were equal",
+    "batches": "{variant} and {baseline}: batches were equal, the start was not",
+    "none": "{variant} and {baseline} are not pairs",
+}
+
+
+def context(comparison: Comparison) -> Iterator[str]:
+    """What the figures rest on: text, unigram perplexity, savings, pairing, notes, failures, what is to come."""
+    if comparison.corpus:
+        yield f"Text: {comparison.corpus.caption}; {comparison.corpus.tokenizer}{_scored(comparison)}."
+    yield from _unigram(comparison)
+    yield from _savings(comparison)
+    yield from _pairings(comparison)
+    yield from comparison.notes
+    for failure in comparison.failures:
+        at = "" if failure.step is None else f" at step {failure.step:,}"
+        yield f"Failed: {failure.variant}, seed {failure.seed} ({failure.kind}{at}): {failure.message}"
+    if comparison.pending:
+        count = len(comparison.pending)
+        yield f"Not finished yet: {count} planned run{'s' if count > 1 else ''}."
+
+
+def legend(comparison: Comparison) -> Iterator[str]:
+    """How to read the table."""
+    if comparison.differences:
+        baseline = comparison.baseline
+        yield (
+            f"difference: variant minus {baseline}, nats per token; below 0 favours the variant, above 0 favours "
+            f"{baseline}. [low, high]: 95 % t-interval over seeds, paired."
+        )
+    is_spread = any(len(variant.seeds) > 1 for variant in comparison.variants)
+    spread = "; ±: sample standard deviation over seeds" if is_spread else ""
+    yield f"perplexity: per token, exp(nll / tokens) with both summed over seeds{spread}."
+
+
+def reasons_for_null(comparison: Comparison) -> Iterator[str]:
+    """Why a figure per word or per byte is missing."""
+    said: set[str] = set()
+    for variant in comparison.variants:
+        for split, summary in variant.splits.items():
+            for what, reason in (("word perplexity", summary.words_reason), ("bits per byte", summary.bytes_reason)):
+                line = f"{split}, {what}: none, {reason}."
+                if reason and line not in said:
+                    said.add(line)
+                    yield line
+
+
+def configured_differences(comparison: Comparison) -> Iterator[str]:
+    """The config keys in which each variant was told to differ from the baseline."""
+    for difference in _primary(comparison):
+        keys = ", ".join(difference.config_differences) or "nothing"
+        yield f"{difference.variant} is configured otherwise than {difference.baseline} in: {keys}."
+
+
+def _primary(comparison: Comparison) -> list[Difference]:
+    """One difference a variant: that on test, else on validation."""
+    chosen: dict[str, Difference] = {}
+    for difference in comparison.differences:
+        if difference.variant not in chosen or difference.split == "test":
+            chosen[difference.variant] = difference
+    return list(chosen.values())
+
+
+def _test(variant: VariantSummary) -> SplitSummary | None:
+    return variant.splits.get("test")
+
+
+def _scored(comparison: Comparison) -> str:
+    for variant in comparison.variants:
+        split = _test(variant)
+        if split:
+            once = split.per_seed[0]
+            words = "" if once.words is None else f", {once.words:,} words"
+            windows = f"in windows of {split.seq_len:,}" + (
+                "" if split.stride == split.seq_len else f" every {split.stride:,}"
+            )
+            return f"; test split of {once.tokens:,} tokens{words}, {windows}"
+    return ""
+
+
+def _unigram(comparison: Comparison) -> Iterator[str]:
+    figures = dict.fromkeys(
+        numbers.decimal(split.unigram_perplexity, 2) for split in map(_test, comparison.variants) if split
+    )
+    if figures:
+        yield f"Token frequencies alone (unigram) reach a test perplexity of {' / '.join(figures)}."
+
+
+def _savings(comparison: Comparison) -> Iterator[str]:
+    """What tying saves, where the same model is there both ways."""
+    for tied in comparison.variants:
+        for untied in comparison.variants:
+            same = tied.parameters.non_embedding == untied.parameters.non_embedding
+            if (tied.tying, untied.tying) == ("tied", "untied") and same:
+                yield saving(tied.name, tied.parameters.total, untied.name, untied.parameters.total)
+
+
+def saving(tied: str, tied_total: int, untied: str, untied_total: int) -> str:
+    """ "Tying saves 38,597,376 parameters: 23.7 % of those of untied (untied 163,037,184, tied 124,439,808)."."""
+    saved = untied_total - tied_total
+    share = 100 * saved / untied_total if untied_total else 0.0
+    return f"Tying saves {saved:,} parameters: {tied} has {share:.1f} % fewer than {untied}."
+
+
+def _pairings(comparison: Comparison) -> Iterator[str]:
+    for difference in _primary(comparison):
+        pairing = difference.pairing
+        head = _PAIRED[pairing.level].format(variant=difference.variant, baseline=difference.baseline)
+        yield f"{head} ({'; '.join(pairing.reasons)})."
+        other = [key for key in difference.config_differences if not key.startswith("model.tying")]
+        if other:
+            yield f"{difference.variant} and {difference.baseline} also differ in: {', '.join(other)}."

@@ -1,0 +1,80 @@
+"""What the terminal shows: the verdict first, then the figures, then what they rest on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from tiedlm.experiment.comparison import Comparison
+from tiedlm.experiment.results import PARTS
+from tiedlm.report import numbers, remarks, rows
+from tiedlm.report.page import Page
+from tiedlm.report.records import Records, Row
+
+
+def render_comparison(comparison: Comparison, console: Console, details: bool = False) -> None:
+    """Print one glance's worth of a comparison; `details` adds everything that is stored."""
+    page = Page(console)
+    page.prose(comparison.verdict, "bold")
+    if comparison.variants:
+        page.blank()
+        page.records(rows.main_records(comparison))
+        page.blank()
+        for line in remarks.legend(comparison):
+            page.prose(line, "dim")
+    context = list(remarks.context(comparison))
+    if context:
+        page.blank()
+    for line in context:
+        page.prose(line)
+    if details and comparison.variants:
+        _render_details(comparison, page)
+
+
+def _render_details(comparison: Comparison, page: Page) -> None:
+    for records in (
+        rows.more_records(comparison),
+        rows.seed_records(comparison),
+        rows.hash_records(comparison),
+    ):
+        page.blank()
+        page.records(records)
+    page.blank()
+    for line in (*remarks.reasons_for_null(comparison), *remarks.configured_differences(comparison)):
+        page.prose(line)
+
+
+def render_counts(models: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Print parameter counts; `models` as in the JSON of `count-params`."""
+    page = Page(console)
+    page.records(count_records(models))
+    savings = list(count_savings(models))
+    if savings:
+        page.blank()
+    for line in savings:
+        page.prose(line)
+
+
+def count_records(models: Sequence[Mapping[str, Any]]) -> Records:
+    """Parts (those that any model has), their sum, and what they cost."""
+    parts = [part for part in PARTS if any(model["parts"].get(part) for model in models)]
+    figures = {part: [model["parts"].get(part, 0) for model in models] for part in parts}
+    figures |= {key: [model[key] for model in models] for key in ("total", "non_embedding", "flops_per_token")}
+    lines = [
+        Row.of("tying", (model["tying"] for model in models)),
+        *(Row.of(_count_label(key), map(numbers.count, cells)) for key, cells in figures.items()),
+    ]
+    return Records(tuple(model["name"] for model in models), tuple(lines))
+
+
+def _count_label(key: str) -> str:
+    return {"flops_per_token": "FLOPs per token", "non_embedding": "non-embedding"}.get(key, rows.part_label(key))
+
+
+def count_savings(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What tying saves, for each model that is there both ways."""
+    for tied in models:
+        for untied in models:
+            same = tied["non_embedding"] == untied["non_embedding"]
+            if (tied["tying"], untied["tying"]) == ("tied", "untied") and same:
+                yield remarks.saving(tied["name"], tied["total"], untied["name"], untied["total"])
