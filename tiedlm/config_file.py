@@ -23,10 +23,9 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="aliases (*name) are not supported", problem_mark=event.start_mark)
-        if event.tag is not None:
-            raise yaml.MarkedYAMLError(problem="tags (!name) are not supported", problem_mark=event.start_mark)
+        refused = "aliases (*name)" if isinstance(event, yaml.AliasEvent) else "tags (!name)" if event.tag else None
+        if refused:
+            raise yaml.MarkedYAMLError(problem=f"{refused} are not supported", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -108,7 +107,12 @@ def _represent_float(dumper: yaml.SafeDumper, value: float) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:float", text)
 
 
+def _represent_text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"')
+
+
 _Dumper.add_representer(float, _represent_float)
+_Dumper.add_representer(str, _represent_text)
 
 
 def read_text(path: Path) -> str:
@@ -155,17 +159,18 @@ def find_config(name: str | Path) -> Path:
     Raises ConfigError that lists the packaged ones.
     """
     path = Path(name)
-    if _is_there(path) and not path.is_dir():
+    there = _is_there(path)
+    if there and not path.is_dir():
         return path
     packaged = packaged_configs()
     wanted = str(name)
     for candidate in (wanted, f"{wanted}.yaml"):
         if candidate in packaged:
             return packaged[candidate]
-    if path.is_dir():
+    if there:
         raise ConfigError(Problem("", "is a folder, not a config file"), source=wanted)
     names = ", ".join(key.removesuffix(".yaml") for key in packaged)
-    raise ConfigError(Problem("", f"no such file, and none of the packaged configs: {names}"), source=wanted)
+    raise ConfigError(Problem("", f"no such file, and none of the packaged configs: {names}"), source=wanted[:200])
 
 
 def _is_there(path: Path) -> bool:
