@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from tiedlm.config import Config, Count, FromList, check
 
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 WIKITEXT_REVISION = "b08601e04326c79dfdd32d625aee71d232d685c3"
 Documents = Literal["paragraphs", "lines", "articles", "file"]
 """What a document is in plain text: blank-line separated, one a line, WikiText title rows, or the whole file."""

@@ -1,0 +1,103 @@
+"""Byte-level BPE of our own, trained and run by the `tokenizers` library."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiedlm.data.config import BpeTokenizer
+from tiedlm.data.documents import Row
+from tiedlm.data.tokenizer import PIECE_CHARS, Piece, Tokens, fewer_types, pieces
+from tiedlm.files import write_atomic
+
+FILE = "tokenizer.json"
+END_OF_TEXT = "<|endoftext|>"
+_BATCH = 128
+"""Pieces handed to the library's threads at once."""
+
+
+class Bpe:
+    """Byte-level BPE: any text comes back exactly.
+
+    Text is cut after each newline before anything else, so that the tokens of a row depend on that row alone and a
+    document of any length can be encoded piece by piece.
+    """
+
+    def __init__(self, tokenizer: Any, notes: Sequence[str] = ()) -> None:
+        self._tokenizer = tokenizer
+        self._tokenizer.encode_special_tokens = True  # the text may spell <|endoftext|>: it is text
+        self.vocab_size: int = tokenizer.get_vocab_size()
+        self.end_of_text: int = tokenizer.token_to_id(END_OF_TEXT)
+        self.label = f"byte-level BPE, {self.vocab_size:,} types"
+        self.notes = list(notes)
+
+    @classmethod
+    def train(cls, config: BpeTokenizer, rows: Iterable[Row]) -> "Bpe":
+        """Learn merges from `rows`; pairs seen once are not merged, so a small text gives fewer types than asked."""
+        from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Split("\n", behavior="merged_with_previous"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+            ]
+        )
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=config.vocab_size,
+            min_frequency=2,
+            special_tokens=[END_OF_TEXT],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        tokenizer.encode_special_tokens = True
+        tokenizer.train_from_iterator((piece.text for piece in pieces(rows, PIECE_CHARS)), trainer)
+        return cls(tokenizer, fewer_types(config.vocab_size, tokenizer.get_vocab_size()))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Bpe":
+        """What `save` wrote."""
+        from tokenizers import Tokenizer
+
+        return cls(Tokenizer.from_str((folder / FILE).read_text(encoding="utf-8")))
+
+    def save(self, folder: Path) -> None:
+        """As a tokenizer.json."""
+        write_atomic(folder / FILE, self._tokenizer.to_str())
+
+    def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
+        """The tokens of each document and an end of text."""
+        for batch in batches_of(pieces(rows, PIECE_CHARS)):
+            encodings = self._tokenizer.encode_batch_fast([piece.text for piece in batch], add_special_tokens=False)
+            for piece, encoding in zip(batch, encodings, strict=True):
+                yield tokens_of(piece, encoding.ids, self.end_of_text)
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of `text`."""
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`; ends of text are left out."""
+        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
+        return text
+
+    def words_reason(self, num_lost: int) -> None:
+        """None: nothing is lost."""
+
+    def bytes_reason(self, num_lost: int) -> None:
+        """None: nothing is lost."""
+
+
+def batches_of(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
+    while batch := list(islice(stream, _BATCH)):
+        yield batch
+
+
+def tokens_of(piece: Piece, ids: list[int], end_of_text: int, num_lost: int = 0) -> Tokens:
+    if piece.ends_document:
+        ids = [*ids, end_of_text]
+    return Tokens(np.array(ids, np.int64), piece.starts_document, num_lost)

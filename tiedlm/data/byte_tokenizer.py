@@ -1,0 +1,46 @@
+"""Bytes as tokens."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tiedlm.data.documents import Row
+from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, pieces
+
+
+class Bytes:
+    """The 256 bytes of UTF-8, and the end of text after each document."""
+
+    vocab_size = 257
+    end_of_text = 256
+    label = "bytes, 257 types"
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
+        """One token a byte."""
+        for piece in pieces(rows, PIECE_CHARS):
+            data = piece.text.encode()
+            ids = np.frombuffer(data, np.uint8).astype(np.uint16)
+            yield Tokens(
+                np.append(ids, self.end_of_text) if piece.ends_document else ids, piece.starts_document, len(data)
+            )
+
+    def encode(self, text: str) -> list[int]:
+        """The bytes of `text`."""
+        return list(text.encode())
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the bytes; what is no UTF-8 becomes the replacement character."""
+        return bytes(index for index in ids if index != self.end_of_text).decode(errors="replace")
+
+    def words_reason(self, num_lost: int) -> None:
+        """None: bytes lose nothing."""
+
+    def bytes_reason(self, num_lost: int) -> None:
+        """None: bytes lose nothing."""
+
+    def save(self, folder: Path) -> None:
+        """Nothing to keep."""

@@ -1,0 +1,152 @@
+"""The embedded corpus: the English that every CPython carries, in its help topics and docstrings."""
+
+import ast
+import hashlib
+import os
+import platform
+import sys
+import sysconfig
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiedlm.data.config import SPLITS, Split
+from tiedlm.data.corpus import Details, Evidence
+from tiedlm.data.counting import TextCounts
+from tiedlm.data.documents import Text, rows_of
+from tiedlm.errors import RunError
+from tiedlm.talk import Talk
+
+CAPTION = "embedded corpus, not WikiText-103"
+HELD_OUT = 0.08
+"""The share of bytes that validation and test may each have."""
+_NOT_READ = {"__pycache__", "site-packages", "dist-packages", "test", "tests", "idle_test"}
+_TOPICS = "pydoc_data.topics"
+
+Documents = dict[str, str]
+"""The text of each document by its name: the path of a source file, or topics/NAME."""
+
+
+class PythonDocs:
+    """Help topics and docstrings of the standard library that runs this program, read as text, never imported."""
+
+    label = "the documentation of Python " + platform.python_version()
+
+    def evidence(self) -> Evidence:
+        """The interpreter, and name, size and time of every source file."""
+        root = _standard_library()
+        stats = [(name, (root / name).stat()) for name in _source_files(root)]
+        files = "\n".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
+        return {**_interpreter(), "folder": str(root), "files": hashlib.sha256(files.encode()).hexdigest()}
+
+    def read(self, talk: Talk) -> Text:
+        """All documents, dealt to the splits by top-level package."""
+        documents = {**_topics(), **_docstrings(_standard_library())}
+        if not documents:
+            raise RunError("corpus", f"Python at {sys.prefix} carries no documentation; choose another data.corpus")
+        return _split(documents)
+
+    def caption(self, counts: TextCounts) -> str:
+        """The same for every Python: the details say which."""
+        return CAPTION
+
+    def details(self, counts: TextCounts) -> Details:
+        """Which Python: the text differs between versions and builds."""
+        return {"source": "help topics and docstrings of the standard library", **_interpreter()}
+
+
+def _interpreter() -> dict[str, str]:
+    return {
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "build": " ".join(platform.python_build()),
+    }
+
+
+def _standard_library() -> Path:
+    return Path(sysconfig.get_path("stdlib"))
+
+
+def _source_files(root: Path) -> list[str]:
+    """The Python files under `root` without tests and installed packages, relative, in one fixed order."""
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in _NOT_READ]
+        found += [Path(folder, name).relative_to(root).as_posix() for name in files if name.endswith(".py")]
+    return sorted(found)
+
+
+def _topics() -> Documents:
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:  # some distributions leave it out
+        return {}
+    return {f"topics/{name}": text.strip("\n") for name, text in sorted(topics.items())}
+
+
+def _docstrings(root: Path) -> Documents:
+    """The docstrings of each source file; one that stood in an earlier file or place is left out."""
+    seen: set[str] = set()
+    documents: Documents = {}
+    for name in _source_files(root):
+        fresh = []
+        for docstring in _docstrings_in((root / name).read_bytes()):
+            if docstring and docstring not in seen:
+                seen.add(docstring)
+                fresh.append(docstring)
+        if fresh:
+            documents[name] = "\n\n".join(fresh)
+    return documents
+
+
+def _docstrings_in(source: bytes) -> Iterator[str]:
+    """The docstrings of one file from top to bottom, without their indentation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the library's own escapes
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):  # a template, or bytes that are no Python of this version
+            return
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield _printable(ast.get_docstring(node) or "")
+        waiting += [child for child in reversed(list(ast.iter_child_nodes(node))) if isinstance(child, ast.stmt)]
+
+
+def _printable(docstring: str) -> str:
+    """The text as UTF-8 can carry it: a docstring may spell half of a surrogate pair."""
+    lines = docstring.encode("utf-8", "replace").decode().splitlines()
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def _split(documents: Documents) -> Text:
+    """Documents in the order of their names, dealt by package so that no split holds a copy of another's text.
+
+    Packages come in an order that depends on their names alone (by hash), so that each split is a mixture. Each goes
+    to the first of test and validation that has room for it, else to train; so a package larger than a held-out
+    split, as the help topics are, is always train.
+    """
+    sizes: dict[str, int] = {}
+    for name, text in documents.items():
+        sizes[_package(name)] = sizes.get(_package(name), 0) + len(text.encode())
+    allowance = HELD_OUT * sum(sizes.values())
+    room: dict[Split, float] = {"test": allowance, "validation": allowance}
+    split_of: dict[str, Split] = {}
+    for package in sorted(sizes, key=lambda name: hashlib.sha256(name.encode()).digest()):
+        split_of[package] = next((split for split, left in room.items() if sizes[package] <= left), "train")
+        if split_of[package] != "train":
+            room[split_of[package]] -= sizes[package]
+    return {
+        split: [
+            row for name in sorted(documents) if split_of[_package(name)] == split for row in rows_of(documents[name])
+        ]
+        for split in SPLITS
+    }
+
+
+def _package(document: str) -> str:
+    """The package of a document; one spelling for `decimal`, `_decimal` and `_pydecimal`, which copy each other."""
+    top = document.partition("/")[0].removesuffix(".py")
+    return top.removeprefix("_py").lstrip("_") or top

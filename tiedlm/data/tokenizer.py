@@ -1,0 +1,134 @@
+"""From rows of text to token ids and back: what every tokenizer can do, and which class answers to which config."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tiedlm.data.config import BpeTokenizer, ByteTokenizer, FileTokenizer, WordTokenizer
+from tiedlm.data.config import Tokenizer as TokenizerConfig
+from tiedlm.data.documents import Row
+
+Ids = npt.NDArray[np.integer]
+PIECE_CHARS = 10_000
+"""About how much text is encoded at once where a row's tokens do not depend on its neighbours."""
+
+
+class Piece(NamedTuple):
+    """Consecutive rows of one document."""
+
+    text: str
+    starts_document: bool
+    ends_document: bool
+
+
+class Tokens(NamedTuple):
+    """The tokens of one piece; `num_lost` counts what decoding does not bring back (words or documents)."""
+
+    ids: Ids
+    starts_document: bool
+    num_lost: int = 0
+
+
+class Tokenizer(Protocol):
+    """Text to ids and back. Nothing that stands in a document becomes the end-of-text id."""
+
+    vocab_size: int
+    end_of_text: int
+    label: str
+    notes: list[str]
+
+    def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
+        """The token stream of a split, its ends of text included."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text alone, with no end of text after it."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`."""
+
+    def words_reason(self, num_lost: int) -> str | None:
+        """Why a figure per word would not be one of the original text, `num_lost` added up over a split."""
+
+    def bytes_reason(self, num_lost: int) -> str | None:
+        """Why a figure per byte would not be one of the original text."""
+
+    def save(self, folder: Path) -> None:
+        """Write what makes this tokenizer again."""
+
+
+def train_tokenizer(config: TokenizerConfig, rows: Iterable[Row]) -> Tokenizer:
+    """The tokenizer that `config` asks for, learned from the `rows` of the train split where it learns."""
+    match config:
+        case BpeTokenizer():
+            from tiedlm.data.bpe_tokenizer import Bpe
+
+            return Bpe.train(config, rows)
+        case WordTokenizer():
+            from tiedlm.data.word_tokenizer import Words
+
+            return Words.train(config, rows)
+        case ByteTokenizer():
+            from tiedlm.data.byte_tokenizer import Bytes
+
+            return Bytes()
+        case FileTokenizer():
+            from tiedlm.data.file_tokenizer import TokenizerFile
+
+            return TokenizerFile.read(config)
+
+
+def load_tokenizer(config: TokenizerConfig, folder: Path) -> Tokenizer:
+    """The tokenizer that was saved in `folder`."""
+    match config:
+        case BpeTokenizer():
+            from tiedlm.data.bpe_tokenizer import Bpe
+
+            return Bpe.load(folder)
+        case WordTokenizer():
+            from tiedlm.data.word_tokenizer import Words
+
+            return Words.load(folder)
+        case ByteTokenizer():
+            from tiedlm.data.byte_tokenizer import Bytes
+
+            return Bytes()
+        case FileTokenizer():
+            from tiedlm.data.file_tokenizer import TokenizerFile
+
+            return TokenizerFile.load(config, folder)
+
+
+def tokenizer_identity(config: TokenizerConfig) -> dict[str, object]:
+    """Everything beside the text that determines a tokenizer: its config, the file it names, the library's version."""
+    identity: dict[str, object] = config.model_dump()
+    if isinstance(config, FileTokenizer):
+        from tiedlm.data.file_tokenizer import read_file
+
+        identity["path"] = hashlib.sha256(read_file(config)).hexdigest()
+    if isinstance(config, BpeTokenizer | FileTokenizer):
+        identity["library"] = version("tokenizers")
+    return identity
+
+
+def fewer_types(asked: int | None, got: int) -> list[str]:
+    """The note that a text had fewer types than asked for, if so."""
+    return [f"asked for {asked:,} types, the text gave {got:,}"] if asked is not None and got < asked else []
+
+
+def pieces(rows: Iterable[Row], max_chars: float) -> Iterator[Piece]:
+    """`rows` joined to pieces of about `max_chars` (at least one row, at most one document)."""
+    held: list[str] = []
+    held_chars, starts = 0, True
+    for text, starts_document in rows:
+        if held and (starts_document or held_chars + len(text) > max_chars):
+            yield Piece("".join(held), starts, ends_document=starts_document)
+            held, held_chars, starts = [], 0, starts_document
+        held.append(text)
+        held_chars += len(text)
+    if held:
+        yield Piece("".join(held), starts, ends_document=True)
