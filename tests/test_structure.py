@@ -1,0 +1,140 @@
+"""The shape of the code: imports point one way, planning stays light, every packaged config parses."""
+
+import ast
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tiedlm.config_file import packaged_configs
+from tiedlm.experiment.config import is_shape, load_experiment, load_shape
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted(path for folder in ("tiedlm", "cli") for path in (ROOT / folder).rglob("*.py"))
+PARTS = (
+    "problems errors streams files talk config config_file initialization data "
+    "head tying model evaluation training experiment report cli"
+).split()
+"""Each part imports only what stands before it."""
+REPORT_READS = {"comparison", "contrast", "measures", "pairing", "results", "statistics", "summary", "verdict"}
+"""What the report may know of an experiment: its results, and nothing that runs it."""
+HEAVY = ("torch", "scipy", "datasets", "tokenizers", "safetensors", "pandas", "pyarrow")
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part_of(module: str) -> str:
+    first, *rest = module.split(".")
+    return "cli" if first in ("cli", "tiedlm_cli") else rest[0] if rest else ""
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """The modules of ours that a file imports, wherever in it; of a package, what is taken from it."""
+    here = module_of(path).split(".")
+    package = here if path.name == "__init__.py" else here[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = ROOT.joinpath(*f"{module}.{alias.name}".split("."))
+                yield f"{module}.{alias.name}" if inner.with_suffix(".py").exists() or inner.is_dir() else module
+
+
+def ours(path: Path) -> list[str]:
+    return [name for name in imports_of(path) if name.split(".")[0] in ("tiedlm", "cli", "tiedlm_cli")]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_imports_point_one_way(path: Path) -> None:
+    mine = part_of(module_of(path))
+    for name in ours(path):
+        theirs = part_of(name)
+        allowed = not theirs or theirs == mine or PARTS.index(theirs) < PARTS.index(mine)
+        assert allowed, f"{module_of(path)} imports {name}"
+
+
+def test_the_report_reads_results_and_nothing_that_runs_them() -> None:
+    for path in SOURCES:
+        if part_of(module_of(path)) == "report":
+            read = {name.split(".")[2] for name in ours(path) if part_of(name) == "experiment"}
+            assert read <= REPORT_READS, f"{module_of(path)} imports {read - REPORT_READS}"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.name == "__init__.py"], ids=module_of)
+def test_a_package_imports_nothing(path: Path) -> None:
+    assert list(imports_of(path)) == []
+
+
+def is_light(path: Path) -> bool:
+    """Whether a module is to be imported without torch: it plans, reports or reads text."""
+    module = module_of(path)
+    by_place = path.name == "config.py" or part_of(module) in (
+        "problems",
+        "config",
+        "config_file",
+        "data",
+        "report",
+        "cli",
+    )
+    return by_place or "ree of torch" in (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+
+
+def test_planning_and_reporting_import_nothing_heavy() -> None:
+    light = [module_of(path) for path in SOURCES if is_light(path)]
+    assert {"tiedlm.experiment.plan", "tiedlm.experiment.comparison", "tiedlm.report.tables", "cli.main"} <= {*light}
+    program = f"""
+import importlib, json, sys
+loaded = {{}}
+for module in {light!r}:
+    importlib.import_module(module)
+    loaded[module] = [name for name in {HEAVY!r} if name in sys.modules]
+print(json.dumps(loaded))
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    guilty = {module: heavy for module, heavy in json.loads(process.stdout).items() if heavy}
+    assert guilty == {}, "the first of these modules brought them in"
+
+
+@pytest.mark.parametrize("name", packaged_configs())
+def test_every_packaged_config_parses(name: str) -> None:
+    if name.startswith("shapes/"):
+        assert load_shape(name).vocab_size is not None
+        assert is_shape(name)
+    else:
+        experiment = load_experiment(name)
+        assert experiment.variants
+        assert not is_shape(name)
+
+
+def test_no_module_is_named_after_nothing() -> None:
+    names = {path.stem for path in [*SOURCES, *(ROOT / "tests").rglob("*.py")]}
+    assert not names & {"utils", "helpers", "common", "util", "helper", "misc"}
+
+
+def test_no_parameter_is_an_alias_of_another() -> None:
+    """`a.weight = b.weight` is lost by to_empty, load_state_dict(assign=True) and FSDP."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
+                targets = [target for target in node.targets if isinstance(target, ast.Attribute)]
+                aliases = [target for target in targets if target.attr == "weight" or node.value.attr == "weight"]
+                assert not aliases, f"{path}:{node.lineno}"
+
+
+def test_every_package_is_shipped() -> None:
+    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    folders = {
+        path.parent.relative_to(ROOT) for top in ("tiedlm", "cli", "configs") for path in (ROOT / top).rglob("*.py")
+    }
+    places = {Path(shipped["package-dir"].get(name, name.replace(".", "/"))) for name in shipped["packages"]}
+    assert places == folders
