@@ -15,10 +15,25 @@ from tiedlm.experiment.config import is_shape, load_experiment, load_shape
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for folder in ("tiedlm", "cli") for path in (ROOT / folder).rglob("*.py"))
-PARTS = (
-    "problems errors streams files talk config config_file initialization data "
-    "head tying model evaluation training experiment report cli"
-).split()
+PARTS = [
+    "problems",
+    "errors",
+    "streams",
+    "files",
+    "talk",
+    "config",
+    "config_file",
+    "initialization",
+    "data",
+    "head",
+    "tying",
+    "model",
+    "evaluation",
+    "training",
+    "experiment",
+    "report",
+    "cli",
+]
 """Each part imports only what stands before it."""
 REPORT_READS = {"comparison", "contrast", "measures", "pairing", "results", "statistics", "summary", "verdict"}
 """What the report may know of an experiment: its results, and nothing that runs it."""
