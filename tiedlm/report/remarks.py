@@ -34,9 +34,11 @@ def legend(comparison: Comparison) -> Iterator[str]:
     """How to read the table."""
     if comparison.differences:
         baseline = comparison.baseline
+        has_interval = any(difference.ci95_seeds for difference in comparison.differences)
+        interval = " [low, high]: 95 % t-interval over seeds, paired." if has_interval else ""
         yield (
             f"difference: variant minus {baseline}, nats per token; below 0 favours the variant, above 0 favours "
-            f"{baseline}. [low, high]: 95 % t-interval over seeds, paired."
+            f"{baseline}.{interval}"
         )
     is_spread = any(len(variant.seeds) > 1 for variant in comparison.variants)
     spread = "; ±: sample standard deviation over seeds" if is_spread else ""

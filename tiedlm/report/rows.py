@@ -28,9 +28,17 @@ def main_records(comparison: Comparison) -> Records:
         _row("peak GPU memory, allocated", variants, lambda v: numbers.memory(v.memory.gpu_peak_allocated_bytes)),
         _row("peak GPU memory, reserved", variants, lambda v: numbers.memory(v.memory.gpu_peak_reserved_bytes)),
         _row("tokens/s", variants, lambda variant: numbers.speed(variant.tokens_per_second)),
-        _row("seconds, all seeds", variants, lambda variant: numbers.seconds(variant.seconds)),
+        _row(f"seconds{_over_seeds(variants)}", variants, lambda variant: numbers.seconds(variant.seconds)),
     ]
     return Records(tuple(variant.name for variant in variants), tuple(rows))
+
+
+def run_records(alone: Comparison) -> Records:
+    """The figures of a run, given as a comparison that holds nothing else."""
+    added = ("first loss", "last loss", "host peak memory")
+    main, more = main_records(alone), more_records(alone)
+    rows = [row for row in main.rows if row.label != "seeds"] + [row for row in more.rows if row.label in added]
+    return Records(main.names, tuple(rows))
 
 
 def more_records(comparison: Comparison) -> Records:
@@ -95,6 +103,10 @@ def difference_cell(difference: Difference | None) -> str:
     return f"{middle} [{low}, {high}]"
 
 
+def _over_seeds(variants: Sequence[VariantSummary]) -> str:
+    return ", all seeds" if any(len(variant.seeds) > 1 for variant in variants) else ""
+
+
 def part_label(part: str) -> str:
     """ "shared embedding" for shared_embedding."""
     return part.replace("_", " ")
@@ -152,9 +164,10 @@ def _nats(split: str) -> Cell:
 
 
 def _text_rows(variants: Sequence[VariantSummary]) -> Iterator[Row]:
+    over = _over_seeds(variants)
     for split in _present(variants, SPLITS):
-        yield _row(f"{split} nll, all seeds", variants, _of_split(split, lambda s: numbers.decimal(s.nll, 1)))
-        yield _row("tokens scored, all seeds", variants, _of_split(split, lambda s: numbers.count(s.tokens)), 1)
+        yield _row(f"{split} nll{over}", variants, _of_split(split, lambda s: numbers.decimal(s.nll, 1)))
+        yield _row(f"tokens scored{over}", variants, _of_split(split, lambda s: numbers.count(s.tokens)), 1)
         yield _row("perplexity", variants, _perplexity(split), 1)
         yield _row("word perplexity", variants, _of_split(split, lambda s: numbers.decimal(s.word_perplexity, 2)), 1)
         yield _row("bits per byte", variants, _of_split(split, lambda s: numbers.decimal(s.bits_per_byte, 4)), 1)
@@ -175,10 +188,9 @@ def _seed_perplexity(variant: VariantSummary, split: str, seed: int) -> str:
 
 def _seed_difference(comparison: Comparison, variant: str, seed: int) -> str:
     for difference in comparison.differences:
-        if (difference.variant, difference.split) == (variant, "test"):
-            return dict(zip(difference.seeds, map("{:+.4f}".format, difference.per_seed), strict=False)).get(
-                seed, numbers.NOTHING
-            )
+        if (difference.variant, difference.split) == (variant, "test") and difference.per_seed:
+            by_seed = dict(zip(difference.seeds, difference.per_seed, strict=True))
+            return f"{by_seed[seed]:+.4f}" if seed in by_seed else numbers.NOTHING
     return numbers.NOTHING
 
 

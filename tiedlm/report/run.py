@@ -1,0 +1,26 @@
+"""One finished run on the terminal."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from tiedlm.experiment.comparison import summarize
+from tiedlm.experiment.results import RunResult
+from tiedlm.report import remarks, rows
+from tiedlm.report.page import Page
+
+
+def render_run(result: RunResult, console: Console, directory: Path | None = None) -> None:
+    """Print what a run came to, and where it lies."""
+    experiment = str(result.config.get("name", ""))
+    alone = summarize([result], [], name=experiment, baseline=result.variant, order=[result.variant])
+    page = Page(console)
+    conditions = f" on {alone.conditions.words()}" if alone.conditions else ""
+    page.prose(f"{experiment}: {result.variant}, seed {result.seed}, has finished{conditions}.", "bold")
+    page.blank()
+    page.records(rows.run_records(alone))
+    page.blank()
+    for line in (*remarks.context(alone), *remarks.reasons_for_null(alone)):
+        page.prose(line)
+    if directory is not None:
+        page.prose(f"Stored in {directory}")
