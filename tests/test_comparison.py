@@ -173,6 +173,7 @@ def test_failed_runs_are_listed_and_stand_in_no_figure() -> None:
     assert [(run.variant, run.seed) for run in comparison.pending] == [("tied", 5), ("untied", 5)]
     assert comparison.variants[1].seeds == [0, 1, 2, 3]
     assert "so far" in comparison.verdict
+    assert "one run failed and stands in no figure" in comparison.verdict
 
 
 def test_two_results_of_one_variant_and_seed_are_refused() -> None:

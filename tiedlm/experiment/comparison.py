@@ -38,6 +38,7 @@ class Comparison(Config):
     failures: list[RunFailure]
     pending: list[Pending]
     notes: list[str]
+    sources: dict[str, str] = {}  # noqa: RUF012 (a frozen model); SHA-256 of every result and failure it is made of
 
 
 def summarize(
@@ -68,7 +69,7 @@ def summarize(
     return Comparison(
         experiment=name,
         baseline=baseline,
-        verdict=overall_verdict(list(runs), baseline, differences, conditions, is_final=not pending),
+        verdict=overall_verdict(list(runs), baseline, differences, conditions, not pending, len(failures)),
         conditions=conditions,
         corpus=next((run.corpus for own in runs.values() for run in own), None),
         variants=variants,

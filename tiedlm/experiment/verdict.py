@@ -63,6 +63,7 @@ def overall_verdict(
     differences: Sequence[Difference],
     conditions: Conditions | None,
     is_final: bool = True,
+    num_failures: int = 0,
 ) -> str:
     """One sentence per variant on the test split, after the conditions they share."""
     if conditions is None:
@@ -76,6 +77,9 @@ def overall_verdict(
         sentences = [_nothing_to_compare(finished, baseline)]
     if len(sentences) > 1:
         sentences.append("these are several comparisons, not corrected for their number")
+    if num_failures:
+        runs = "one run" if num_failures == 1 else f"{num_failures} runs"
+        sentences.append(f"{runs} failed and stand{'s' if num_failures == 1 else ''} in no figure")
     so_far = "" if is_final else ", so far"
     return f"On {conditions.words()}, {seeds_in_words(conditions.num_seeds)}{so_far}: {'; '.join(sentences)}."
 

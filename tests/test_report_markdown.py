@@ -1,0 +1,46 @@
+"""Comparisons and counts as Markdown."""
+
+from finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs
+
+from tiedlm.experiment.comparison import summarize
+from tiedlm.report.markdown import comparison_markdown, counts_markdown
+from tiedlm.report.rows import main_records
+
+
+def table_of(markdown: str) -> list[list[str]]:
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").replace("\\|", "!").split("|")] for line in lines]
+
+
+def test_the_table_has_a_line_for_every_figure_and_a_column_for_every_variant() -> None:
+    comparison = example_comparison()
+    table = table_of(comparison_markdown(comparison))
+    assert table[0] == ["", "tied", "untied"]
+    assert table[1] == ["---", "---:", "---:"]
+    assert len(table) == 2 + len(main_records(comparison).rows)
+    assert {len(line) for line in table} == {3}
+    assert ["parameters", "124,439,808", "163,037,184"] in table
+
+
+def test_verdict_conditions_and_pairing_come_along() -> None:
+    markdown = comparison_markdown(example_comparison())
+    assert markdown.startswith(
+        "**On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds: tied is"
+    )
+    assert "start and batches were equal" in markdown
+    assert "below 0 favours the variant" in markdown
+
+
+def test_a_name_is_neither_a_cell_border_nor_markup() -> None:
+    name = "a|b*c*<i>`d`\n[e](f)"
+    results = [*runs(name, TIED_NATS), *runs("untied", UNTIED_NATS)]
+    markdown = comparison_markdown(summarize(results, [], "example", "untied", [name, "untied"]))
+    assert {len(line) for line in table_of(markdown)} == {3}
+    assert "a\\|b\\*c\\*\\<i\\>\\`d\\` \\[e\\](f)" in markdown
+
+
+def test_counts_say_what_tying_saves() -> None:
+    models = [{"name": name, "tying": name, **parameters(name).model_dump()} for name in ("tied", "untied")]
+    markdown = counts_markdown(models)
+    assert ["total", "124,439,808", "163,037,184"] in table_of(markdown)
+    assert "- Tying saves 38,597,376 parameters: tied has 23.7 % fewer than untied." in markdown

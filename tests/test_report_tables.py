@@ -1,0 +1,224 @@
+"""What the terminal shows of a comparison and of counts."""
+
+import io
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from finished_runs import (
+    TIED_NATS,
+    UNTIED_NATS,
+    effective,
+    example_comparison,
+    parameters,
+    run_result,
+    runs,
+    split_result,
+)
+from rich.console import Console
+
+from tiedlm.experiment.comparison import Comparison, store_comparison, summarize
+from tiedlm.experiment.results import Corpus, Memory, RunFailure
+from tiedlm.report.rows import hash_records, main_records, more_records, seed_records
+from tiedlm.report.tables import render_comparison, render_counts
+
+
+def shown(comparison: Comparison, width: int = 100, details: bool = False) -> str:
+    stream = io.StringIO()
+    render_comparison(comparison, Console(file=stream, width=width), details)
+    return stream.getvalue()
+
+
+def unwrapped(text: str) -> str:
+    return " ".join(text.split())
+
+
+def compare(results: list[Any], **changes: Any) -> Comparison:
+    names = list(dict.fromkeys(result.variant for result in results))
+    arguments: dict[str, Any] = {"failures": [], "name": "example", "baseline": "untied", "order": names}
+    return summarize(results, **arguments | changes)
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 120])
+@pytest.mark.parametrize("num_seeds", [1, 5])
+def test_every_figure_stands_whole_at_every_width(width: int, num_seeds: int) -> None:
+    comparison = example_comparison(num_seeds)
+    text = shown(comparison, width, details=True)
+    tables = (main_records, more_records, seed_records, hash_records)
+    for row in (row for table in tables for row in table(comparison).rows):
+        for cell in row.cells:
+            assert any(cell in line for line in text.splitlines())
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert "\x1b" not in text
+
+
+def test_two_variants_stand_side_by_side_on_80_columns() -> None:
+    lines = shown(example_comparison(), 80).splitlines()
+    assert ["tied", "untied"] in [line.split() for line in lines]
+
+
+def test_one_glance_holds_all_that_it_must() -> None:
+    text = unwrapped(shown(example_comparison()))
+    tied, test = example_comparison().variants[0], example_comparison().variants[0].splits["test"]
+    assert text.startswith("On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds: tied is")
+    for words in (
+        "parameters 124,439,808 163,037,184",
+        "shared embedding 38,597,376 0",
+        "parameters against untied -38,597,376 (-23.7 %) baseline",
+        "FLOPs per token 741,857,280",
+        f"test perplexity {test.token_perplexity:.2f} ± {test.token_perplexity_sd:.2f}",
+        "seeds 5 seeds 5 seeds",
+        f"train nll per token {tied.splits['train'].nats_per_token:.4f}",
+        f"validation nll per token {tied.splits['validation'].nats_per_token:.4f}",
+        "peak GPU memory, allocated not measured not measured",
+        "peak GPU memory, reserved not measured not measured",
+        "tokens/s 97,804",
+        "below 0 favours the variant, above 0 favours untied",
+        "start and batches were equal",
+        "(unigram) reach a test perplexity of 1,000.00",
+        "Tying saves 38,597,376 parameters: tied has 23.7 % fewer than untied.",
+    ):
+        assert words in text
+
+
+def test_one_seed_is_shown_as_one_seed_without_a_spread() -> None:
+    text = unwrapped(shown(example_comparison(num_seeds=1), details=True))
+    assert "seeds one seed one seed" in text
+    assert "±" not in text
+    assert "interval" not in text
+
+
+def test_measured_memory_is_shown_in_mebibytes() -> None:
+    memory = Memory(
+        gpu_peak_allocated_bytes=3 * 2**30 + 2**19,
+        gpu_peak_reserved_bytes=4 * 2**30,
+        predicted_peak_bytes=2**30,
+        host_peak_rss_bytes=2**20,
+    )
+    text = unwrapped(shown(example_comparison(memory=memory), details=True))
+    assert "allocated 3,072.5 MiB" in text
+    assert "reserved 4,096.0 MiB" in text
+    assert "predicted peak memory 1,024.0 MiB" in text
+
+
+def test_an_embedded_text_is_called_that_and_not_wikitext() -> None:
+    corpus = Corpus(caption="embedded corpus, not WikiText-103", details={}, vocab_size=4_096, tokenizer="bytes")
+    text = shown(example_comparison(corpus=corpus))
+    assert text.startswith("On embedded corpus, not WikiText-103; V=4,096")
+    assert "Text: embedded corpus, not WikiText-103; bytes" in text
+
+
+def test_runs_that_are_no_pairs_say_why_and_show_no_interval() -> None:
+    comparison = compare(
+        [*runs("tied", TIED_NATS, effective=effective(precision="bf16")), *runs("untied", UNTIED_NATS)]
+    )
+    text = unwrapped(shown(comparison))
+    assert "tied and untied are not pairs (precision differs: bf16 against fp32)." in text
+    assert "[" not in text
+
+
+def test_other_settings_than_tying_are_pointed_at() -> None:
+    config = run_result("tied").config
+    faster = config | {"training": config["training"] | {"learning_rate": 1e-3}}
+    text = unwrapped(shown(compare([*runs("tied", TIED_NATS, config=faster), *runs("untied", UNTIED_NATS)])))
+    assert "tied and untied also differ in: training.learning_rate." in text
+    assert "also differ" not in shown(example_comparison())
+
+
+def test_failed_and_unfinished_runs_are_named() -> None:
+    failure = RunFailure(variant="untied", seed=1, kind="out_of_memory", message="no [bold]room[/bold]", step=1_234)
+    planned = {"tied": [0, 1, 2], "untied": [0, 1, 2]}
+    comparison = compare([run_result("tied"), run_result("untied")], failures=[failure], planned=planned)
+    text = unwrapped(shown(comparison))
+    assert "Failed: untied, seed 1 (out_of_memory at step 1,234): no [bold]room[/bold]" in text
+    assert "Not finished yet: 3 planned runs." in text
+
+
+def test_a_comparison_of_nothing_but_failures_is_shown() -> None:
+    failure = RunFailure(variant="untied", seed=1, kind="diverged", message="the loss is not finite")
+    text = shown(compare([], failures=[failure]), details=True)
+    assert text.startswith("No run has finished")
+    assert "diverged" in text
+
+
+def test_the_reason_for_a_missing_figure_is_among_the_details() -> None:
+    lossy = split_result(4.0, words=None, words_reason="12 words became <unk>", bytes=None, bytes_reason="lossy")
+    text = unwrapped(shown(example_comparison(splits={"test": lossy}), details=True))
+    assert "test, word perplexity: none, 12 words became <unk>." in text
+    assert "test, bits per byte: none, lossy." in text
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_many_variants_become_blocks_with_every_number_whole(width: int) -> None:
+    names = [f"soft-{index}" for index in range(7)]
+    results = [run for name in [*names, "untied"] for run in runs(name, TIED_NATS)]
+    comparison = compare(results)
+    text = shown(comparison, width)
+    assert max(map(len, text.splitlines())) <= width
+    for name in names:
+        assert name in text.splitlines()
+    assert text.count("163,037,184") == 8
+
+
+def test_a_spread_much_smaller_than_a_hundredth_is_not_shown_as_none() -> None:
+    results = [*runs("tied", [4.0, 4.00001, 4.00002]), *runs("untied", [4.0, 4.0, 4.0])]
+    perplexities = [math.exp(4 + change) for change in (0, 1e-5, 2e-5)]
+    sd = math.sqrt(sum((value - sum(perplexities) / 3) ** 2 for value in perplexities) / 2)
+    assert f"± {sd:.5f}" in shown(compare(results))
+
+
+MODELS = [
+    {"name": f"gpt2 {tying}", "tying": tying, **parameters(tying).model_dump(mode="json")}
+    for tying in ("tied", "untied")
+]
+
+
+@pytest.mark.parametrize("width", [24, 40, 80])
+def test_counts_stand_whole_and_say_what_tying_saves(width: int) -> None:
+    stream = io.StringIO()
+    render_counts(MODELS, Console(file=stream, width=width))
+    text = stream.getvalue()
+    for number in ("124,439,808", "163,037,184", "38,597,376", "85,054,464", "85,056,000", "741,857,280", "23.7 %"):
+        assert any(number in line for line in text.splitlines())
+    assert "output bias" not in text
+    assert "Tying saves 38,597,376 parameters: gpt2 tied has 23.7 % fewer than gpt2 untied." in unwrapped(text)
+
+
+def test_counts_of_unrelated_models_claim_no_saving() -> None:
+    stream = io.StringIO()
+    other = {**MODELS[1], "non_embedding": 1}
+    render_counts([MODELS[0], other], Console(file=stream, width=80))
+    assert "saves" not in stream.getvalue()
+
+
+_SHOW = """
+import sys, pathlib
+from rich.console import Console
+from tiedlm.experiment.comparison import load_comparison
+from tiedlm.report.tables import render_comparison
+render_comparison(load_comparison(pathlib.Path(sys.argv[1])), Console(), details=True)
+assert not {"torch", "scipy", "numpy", "datasets", "tokenizers"} & sys.modules.keys()
+"""
+
+
+@pytest.mark.parametrize("extra", [{"COLUMNS": "40"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])
+def test_a_stored_comparison_is_printed_into_a_pipe_without_heavy_imports(
+    tmp_path: Path, extra: dict[str, str]
+) -> None:
+    comparison = example_comparison()
+    store_comparison(comparison, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", _SHOW, str(tmp_path)], capture_output=True, env={**os.environ, **extra}, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    text = done.stdout.decode("ascii" if "LC_ALL" in extra else "utf-8")
+    for row in main_records(comparison).rows:
+        for cell in row.cells:
+            assert any(cell.replace("±", "+/-" if "LC_ALL" in extra else "±") in line for line in text.splitlines())
+    assert max(map(len, text.splitlines())) <= int(extra.get("COLUMNS", 80))
+    assert "\x1b" not in text
