@@ -118,7 +118,8 @@ def test_runs_that_are_no_pairs_say_why_and_show_no_interval() -> None:
         [*runs("tied", TIED_NATS, effective=effective(precision="bf16")), *runs("untied", UNTIED_NATS)]
     )
     text = unwrapped(shown(comparison))
-    assert "tied and untied are not pairs (precision differs: bf16 against fp32)." in text
+    assert "better on test: the runs are not pairs (precision differs: bf16 against fp32)." in text
+    assert "tied and untied are not pairs." in text
     assert "[" not in text
 
 
@@ -151,6 +152,15 @@ def test_the_reason_for_a_missing_figure_is_among_the_details() -> None:
     text = unwrapped(shown(example_comparison(splits={"test": lossy}), details=True))
     assert "test, word perplexity: none, 12 words became <unk>." in text
     assert "test, bits per byte: none, lossy." in text
+
+
+def test_several_variants_get_a_line_of_the_verdict_each() -> None:
+    comparison = compare([*runs("a", TIED_NATS), *runs("b", UNTIED_NATS), *runs("untied", UNTIED_NATS)])
+    lines = shown(comparison, 120).splitlines()
+    assert lines[0].endswith("5 seeds:")
+    assert lines[1].startswith("- a is better than untied by")
+    assert lines[2].startswith("- there is no difference between b and untied")
+    assert lines[3].startswith("- these are several comparisons")
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -187,6 +197,13 @@ def test_counts_stand_whole_and_say_what_tying_saves(width: int) -> None:
         assert any(number in line for line in text.splitlines())
     assert "output bias" not in text
     assert "Tying saves 38,597,376 parameters: gpt2 tied has 23.7 % fewer than gpt2 untied." in unwrapped(text)
+
+
+def test_several_ways_to_untie_share_one_line_of_saving() -> None:
+    stream = io.StringIO()
+    render_counts([*MODELS, {**MODELS[1], "name": "copy"}], Console(file=stream, width=120))
+    assert stream.getvalue().count("saves") == 1
+    assert "fewer than gpt2 untied and copy." in stream.getvalue()
 
 
 def test_counts_of_unrelated_models_claim_no_saving() -> None:

@@ -11,10 +11,11 @@ from tiedlm.config import Config, ConfigError, Problem
 from tiedlm.experiment.contrast import Difference, contrast
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
 from tiedlm.experiment.summary import VariantSummary, has_split, summarize_variant
-from tiedlm.experiment.verdict import Conditions, overall_verdict
+from tiedlm.experiment.verdict import Conditions, conditions_in_words, statements
 from tiedlm.files import write_atomic
 
 COMPARISON_FILE = "comparison.json"
+_NOTHING = "No run has finished: there is nothing to compare."
 
 
 class Pending(Config):
@@ -25,12 +26,16 @@ class Pending(Config):
 
 
 class Comparison(Config):
-    """`model_dump(mode="json")` is the JSON document of `compare`."""
+    """`model_dump(mode="json")` is the JSON document of `compare`.
+
+    `verdict` is one sentence: the conditions, then the `statements`, one for each variant.
+    """
 
     schema_version: Literal[1] = 1
     experiment: str
     baseline: str
     verdict: str
+    statements: list[str]
     conditions: Conditions | None
     corpus: Corpus | None
     variants: list[VariantSummary]
@@ -66,10 +71,12 @@ def summarize(
         if has_split(own, split) and has_split(base_runs, split)
     ]
     pending = list(_pending(results, failures, planned or {}))
+    said = statements(list(runs), baseline, differences, conditions.num_seeds if conditions else 0, len(failures))
     return Comparison(
         experiment=name,
         baseline=baseline,
-        verdict=overall_verdict(list(runs), baseline, differences, conditions, not pending, len(failures)),
+        verdict=f"{conditions_in_words(conditions, not pending)}: {'; '.join(said)}." if conditions else _NOTHING,
+        statements=said if conditions else [],
         conditions=conditions,
         corpus=next((run.corpus for own in runs.values() for run in own), None),
         variants=variants,

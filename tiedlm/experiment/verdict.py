@@ -57,31 +57,33 @@ def rounded(count: int) -> str:
     return str(count)
 
 
-def overall_verdict(
+def conditions_in_words(conditions: Conditions, is_final: bool = True) -> str:
+    """ "On WikiText-103; V=32,000, D=768, 100M tokens, bf16, 5 seeds"."""
+    return f"On {conditions.words()}, {seeds_in_words(conditions.num_seeds)}{'' if is_final else ', so far'}"
+
+
+def statements(
     finished: Sequence[str],
     baseline: str,
     differences: Sequence[Difference],
-    conditions: Conditions | None,
-    is_final: bool = True,
+    num_seeds: int,
     num_failures: int = 0,
-) -> str:
-    """One sentence per variant on the test split, after the conditions they share."""
-    if conditions is None:
-        return "No run has finished: there is nothing to compare."
-    sentences = [
-        describe(difference) + _seeds_in_common(difference, conditions.num_seeds)
+) -> list[str]:
+    """What the test split says of each variant, and what a reader must not forget with it. Without a full stop."""
+    said = [
+        describe(difference) + _seeds_in_common(difference, num_seeds)
         for difference in differences
         if difference.split == "test"
     ]
-    if not sentences:
-        sentences = [_nothing_to_compare(finished, baseline)]
-    if len(sentences) > 1:
-        sentences.append("these are several comparisons, not corrected for their number")
-    if num_failures:
-        runs = "one run" if num_failures == 1 else f"{num_failures} runs"
-        sentences.append(f"{runs} failed and stand{'s' if num_failures == 1 else ''} in no figure")
-    so_far = "" if is_final else ", so far"
-    return f"On {conditions.words()}, {seeds_in_words(conditions.num_seeds)}{so_far}: {'; '.join(sentences)}."
+    if not said:
+        said = [_nothing_to_compare(finished, baseline)]
+    if len(said) > 1:
+        said.append("these are several comparisons, not corrected for their number")
+    if num_failures == 1:
+        said.append("one run failed and stands in no figure")
+    elif num_failures:
+        said.append(f"{num_failures} runs failed and stand in no figure")
+    return said
 
 
 def _nothing_to_compare(finished: Sequence[str], baseline: str) -> str:

@@ -1,6 +1,7 @@
 """The sentences around the figures: what the text was, whether the runs are pairs, what failed, how to read a sign."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.contrast import Difference
@@ -98,27 +99,45 @@ def _unigram(comparison: Comparison) -> Iterator[str]:
         yield f"Token frequencies alone (unigram) reach a test perplexity of {' / '.join(figures)}."
 
 
-def _savings(comparison: Comparison) -> Iterator[str]:
-    """What tying saves, where the same model is there both ways."""
-    for tied in comparison.variants:
-        for untied in comparison.variants:
-            same = tied.parameters.non_embedding == untied.parameters.non_embedding
+@dataclass(frozen=True)
+class Counted:
+    """A model and how large it is."""
+
+    name: str
+    tying: str
+    total: int
+    non_embedding: int
+
+
+def savings(models: Sequence[Counted]) -> Iterator[str]:
+    """What tying saves, where the same model is there both ways: absolute, and as a share of the untied one."""
+    for tied in models:
+        untied_of: dict[int, list[str]] = {}
+        for untied in models:
+            same = tied.non_embedding == untied.non_embedding
             if (tied.tying, untied.tying) == ("tied", "untied") and same:
-                yield saving(tied.name, tied.parameters.total, untied.name, untied.parameters.total)
+                untied_of.setdefault(untied.total, []).append(untied.name)
+        for total, names in untied_of.items():
+            saved = total - tied.total
+            share = f"{100 * saved / total:.1f} % fewer than {' and '.join(names)}"
+            yield f"Tying saves {saved:,} parameters: {tied.name} has {share}."
 
 
-def saving(tied: str, tied_total: int, untied: str, untied_total: int) -> str:
-    """ "Tying saves 38,597,376 parameters: 23.7 % of those of untied (untied 163,037,184, tied 124,439,808)."."""
-    saved = untied_total - tied_total
-    share = 100 * saved / untied_total if untied_total else 0.0
-    return f"Tying saves {saved:,} parameters: {tied} has {share:.1f} % fewer than {untied}."
+def _savings(comparison: Comparison) -> Iterator[str]:
+    return savings(
+        [
+            Counted(variant.name, variant.tying, variant.parameters.total, variant.parameters.non_embedding)
+            for variant in comparison.variants
+        ]
+    )
 
 
 def _pairings(comparison: Comparison) -> Iterator[str]:
     for difference in _primary(comparison):
         pairing = difference.pairing
         head = _PAIRED[pairing.level].format(variant=difference.variant, baseline=difference.baseline)
-        yield f"{head} ({'; '.join(pairing.reasons)})."
+        in_the_verdict = pairing.level == "none" and difference.split == "test"
+        yield f"{head}." if in_the_verdict else f"{head} ({'; '.join(pairing.reasons)})."
         other = [key for key in difference.config_differences if not key.startswith("model.tying")]
         if other:
             yield f"{difference.variant} and {difference.baseline} also differ in: {', '.join(other)}."

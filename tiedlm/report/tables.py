@@ -7,6 +7,7 @@ from rich.console import Console
 
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.results import PARTS
+from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import numbers, remarks, rows
 from tiedlm.report.page import Page
 from tiedlm.report.records import Records, Row
@@ -15,7 +16,7 @@ from tiedlm.report.records import Records, Row
 def render_comparison(comparison: Comparison, console: Console, details: bool = False) -> None:
     """Print one glance's worth of a comparison; `details` adds everything that is stored."""
     page = Page(console)
-    page.prose(comparison.verdict, "bold")
+    _render_verdict(comparison, page)
     if comparison.variants:
         page.blank()
         page.records(rows.main_records(comparison))
@@ -29,6 +30,16 @@ def render_comparison(comparison: Comparison, console: Console, details: bool = 
         page.prose(line)
     if details and comparison.variants:
         _render_details(comparison, page)
+
+
+def _render_verdict(comparison: Comparison, page: Page) -> None:
+    """One sentence where there is one thing to say, else the conditions and a line for each."""
+    if comparison.conditions is None or len(comparison.statements) == 1:
+        page.prose(comparison.verdict, "bold")
+        return
+    page.prose(f"{conditions_in_words(comparison.conditions, not comparison.pending)}:", "bold")
+    for statement in comparison.statements:
+        page.prose(f"- {statement}", "bold")
 
 
 def _render_details(comparison: Comparison, page: Page) -> None:
@@ -73,8 +84,6 @@ def _count_label(key: str) -> str:
 
 def count_savings(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What tying saves, for each model that is there both ways."""
-    for tied in models:
-        for untied in models:
-            same = tied["non_embedding"] == untied["non_embedding"]
-            if (tied["tying"], untied["tying"]) == ("tied", "untied") and same:
-                yield remarks.saving(tied["name"], tied["total"], untied["name"], untied["total"])
+    return remarks.savings(
+        [remarks.Counted(model["name"], model["tying"], model["total"], model["non_embedding"]) for model in models]
+    )
