@@ -73,8 +73,9 @@ from tiedlm.model.parameters import count_parameters
 config = load_shape("shapes/gpt2-xl.yaml")
 with torch.device("meta"):
     model = build_model(config, config.vocab_size, config.max_seq_len)
+total = count_parameters(model, 1024).total
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(count_parameters(model, 1024).total, peak.split()[1])
+print(total, peak.split()[1])
 """
 
 
