@@ -35,8 +35,13 @@ def test_a_name_is_neither_a_cell_border_nor_markup() -> None:
     name = "a|b*c*<i>`d`\n[e](f)"
     results = [*runs(name, TIED_NATS), *runs("untied", UNTIED_NATS)]
     markdown = comparison_markdown(summarize(results, [], "example", "untied", [name, "untied"]))
+    assert table_of(markdown)[0] == ["", "a!b\\*c\\*\\<i\\>\\`d\\` \\[e\\](f)", "untied"]
     assert {len(line) for line in table_of(markdown)} == {3}
-    assert "a\\|b\\*c\\*\\<i\\>\\`d\\` \\[e\\](f)" in markdown
+
+
+def test_a_cell_is_neither_a_border_nor_markup() -> None:
+    model = {"name": "a", "tying": "b|*c*", **parameters().model_dump()}
+    assert ["tying", "b!\\*c\\*"] in table_of(counts_markdown([model]))
 
 
 def test_counts_say_what_tying_saves() -> None:
