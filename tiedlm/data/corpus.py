@@ -63,14 +63,12 @@ def open_corpus(config: CorpusConfig) -> Corpus:
             from tiedlm.data.text import TextFiles
 
             return TextFiles(config)
-        case HubCorpus():
-            from tiedlm.data.hub import HubText
+        case WikitextCorpus() | HubCorpus():
+            from tiedlm.data import hub, wikitext
 
-            return HubText(config)
-        case WikitextCorpus():
-            from tiedlm.data.wikitext import Wikitext
-
-            return Wikitext(config)
+            if isinstance(config, WikitextCorpus) or config.id in wikitext.ALIASES:
+                return wikitext.Wikitext(config)
+            return hub.HubText(config)
 
 
 def refuse_empty(counts: TextCounts, label: str) -> None:

@@ -121,6 +121,14 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT) -> Prepare
     return _open(request, counts, meta, notes)
 
 
+def find_prepared(config: DataConfig, cache_dir: Path) -> PreparedData | None:
+    """What `prepare` would give, where it is in the cache already; the text itself is not read."""
+    request = _Request(config, cache_dir)
+    counts = request.stored_counts()
+    meta = read_meta(request.folder(counts)) if counts else None
+    return _open(request, counts, meta, []) if counts and meta else None
+
+
 class _Request:
     """A config and the places in the cache that belong to it."""
 

@@ -1,0 +1,124 @@
+"""Any tokenizer.json, run by the `tokenizers` library."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tiedlm.config import ConfigError, Problem
+from tiedlm.data.bpe_tokenizer import FILE, batches_of, tokens_of
+from tiedlm.data.config import FileTokenizer
+from tiedlm.data.documents import Row
+from tiedlm.data.tokenizer import Tokens, pieces
+from tiedlm.files import write_atomic
+
+COMMON_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>", "[SEP]")
+"""What well-known tokenizers call the end of text."""
+_PATH, _END = "data.tokenizer.path", "data.tokenizer.end_of_text"
+
+
+class TokenizerFile:
+    """A tokenizer that others trained; documents are encoded whole, for its tokens may depend on all around them."""
+
+    def __init__(self, description: bytes, config: FileTokenizer) -> None:
+        self._description = description
+        tokenizer = _build(description, config)
+        self.vocab_size: int = tokenizer.get_vocab_size()
+        vocabulary: dict[str, int] = tokenizer.get_vocab()
+        highest = max(vocabulary.values(), default=-1)
+        if highest >= self.vocab_size:
+            message = f"{config.path} has {self.vocab_size:,} types, but an id of {highest:,}: ids must have no gaps"
+            raise ConfigError(Problem(_PATH, message))
+        end = _end_of_text(vocabulary, config)
+        self.end_of_text = vocabulary[end]
+        self.label = f"{Path(config.path).name}, {self.vocab_size:,} types"
+        self.notes: list[str] = []
+        self._tokenizer = _reading_only_text(tokenizer, end)
+
+    @classmethod
+    def read(cls, config: FileTokenizer) -> "TokenizerFile":
+        """The tokenizer that `config` names; raises ConfigError."""
+        return cls(read_file(config), config)
+
+    @classmethod
+    def load(cls, config: FileTokenizer, folder: Path) -> "TokenizerFile":
+        """What `save` wrote."""
+        return cls((folder / FILE).read_bytes(), config)
+
+    def save(self, folder: Path) -> None:
+        """The file as it was."""
+        write_atomic(folder / FILE, self._description)
+
+    def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
+        """The tokens of each document and an end of text; a document that does not decode to itself counts as lost."""
+        for batch in batches_of(pieces(rows, float("inf"))):
+            texts = [piece.text for piece in batch]
+            encoded = [item.ids for item in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+            decoded = self._tokenizer.decode_batch(encoded, skip_special_tokens=False)
+            for piece, ids, text in zip(batch, encoded, decoded, strict=True):
+                yield tokens_of(piece, ids, self.end_of_text, num_lost=int(text != piece.text))
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of `text`, nothing added."""
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`; special tokens are left out."""
+        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
+        return text
+
+    def words_reason(self, num_lost: int) -> str | None:
+        """A document that does not come back was not predicted as it stands."""
+        return f"the tokenizer does not bring back {num_lost:,} documents exactly" if num_lost else None
+
+    def bytes_reason(self, num_lost: int) -> str | None:
+        """As for words."""
+        return self.words_reason(num_lost)
+
+
+def read_file(config: FileTokenizer) -> bytes:
+    """The bytes of the file that `config` names; raises ConfigError."""
+    path = Path(config.path).expanduser().absolute()
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(Problem(_PATH, f"{path} cannot be read: {error.strerror or error}")) from None
+
+
+def _build(description: bytes, config: FileTokenizer) -> Any:
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_buffer(description)
+    except Exception as error:  # noqa: BLE001 (the library raises plain Exception)
+        raise ConfigError(Problem(_PATH, f"{config.path} is not a tokenizer.json: {error}")) from None
+
+
+def _end_of_text(vocabulary: dict[str, int], config: FileTokenizer) -> str:
+    if config.end_of_text is not None:
+        if config.end_of_text not in vocabulary:
+            raise ConfigError(Problem(_END, f"{config.end_of_text!r} is not a token of {config.path}"))
+        return config.end_of_text
+    found = next((name for name in COMMON_ENDS if name in vocabulary), None)
+    if found is None:
+        names = ", ".join(COMMON_ENDS)
+        raise ConfigError(Problem(_END, f"say which token ends a text: {config.path} has none of {names}"))
+    return found
+
+
+def _reading_only_text(tokenizer: Any, end: str) -> Any:
+    """`tokenizer` as a plain map from text: nothing cut or padded, and special strings in a text are text.
+
+    Only tokens that are marked special can be kept out of text, so the end of text is marked, whatever the file says.
+    """
+    from tokenizers import AddedToken, Tokenizer
+
+    raw = json.loads(tokenizer.to_str())
+    for token in raw["added_tokens"]:
+        token["special"] = token["special"] or token["content"] == end
+    raw["truncation"] = raw["padding"] = None
+    plain = Tokenizer.from_str(json.dumps(raw))
+    plain.add_special_tokens([AddedToken(end, special=True)])
+    plain.encode_special_tokens = True
+    return plain

@@ -1,0 +1,128 @@
+"""Text files: UTF-8, plain or gzip, one a split or one cut into three."""
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiedlm.config import ConfigError, Problem
+from tiedlm.data.config import SPLITS, Documents, TextCorpus
+from tiedlm.data.corpus import Details, Evidence
+from tiedlm.data.counting import TextCounts
+from tiedlm.data.documents import Row, Text, mark_documents
+from tiedlm.talk import Talk
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """One file and the config key that names it; read as UTF-8 whatever the locale, without BOM and CR LF."""
+
+    key: str
+    path: Path
+    documents: Documents
+
+    def sha256(self) -> str:
+        """Of the file as it lies there."""
+        with _readable(self), self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows; raises ConfigError where the file is not there, not UTF-8 or no whole gzip."""
+        return mark_documents(self._lines(), self.documents)
+
+    def _lines(self) -> Iterator[str]:
+        offset = 0
+        for number, line in enumerate(self._raw_lines(), start=1):
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                place = f"byte {offset + error.start} (line {number})"
+                raise ConfigError(Problem(self.key, f"{self.path} is not UTF-8 at {place}; convert it first")) from None
+            offset += len(line)
+            if number == 1:
+                text = text.removeprefix("\ufeff")
+            yield text.removesuffix("\r\n").removesuffix("\n") + "\n"
+
+    def _raw_lines(self) -> Iterator[bytes]:
+        with _readable(self), self.path.open("rb") as plain:
+            packed = plain.read(2) == _GZIP
+            plain.seek(0)
+            yield from gzip.GzipFile(fileobj=plain) if packed else plain
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Documents `begin` to `end` of a file."""
+
+    file: TextFile
+    begin: int
+    end: int
+
+    def __iter__(self) -> Iterator[Row]:
+        number = -1
+        for row in self.file:
+            number += row.starts_document
+            if number >= self.end:
+                return
+            if number >= self.begin:
+                yield row
+
+
+class TextFiles:
+    """Three files, or one whose documents are cut by fractions, in their order."""
+
+    def __init__(self, config: TextCorpus) -> None:
+        self._fractions = config.fractions
+        named = {name: getattr(config, name) for name in ("file", *SPLITS)}
+        self._files = {
+            name: TextFile(f"data.corpus.{name}", Path(path).expanduser().absolute(), config.documents)
+            for name, path in named.items()
+            if path is not None
+        }
+        self.label = ", ".join(file.path.name for file in self._files.values())
+
+    def evidence(self) -> Evidence:
+        """The hash of each file."""
+        return {name: file.sha256() for name, file in self._files.items()}
+
+    def read(self, talk: Talk) -> Text:
+        """Each split's file, or its share of the one."""
+        if "file" in self._files:
+            return self._cut(self._files["file"])
+        return {split: self._files[split] for split in SPLITS}
+
+    def _cut(self, file: TextFile) -> Text:
+        """At least one document for each split; validation and test as near to their fraction as whole ones get."""
+        num_documents = sum(row.starts_document for row in file)
+        if num_documents < len(SPLITS):
+            message = f"{file.path} has {num_documents} documents ({file.documents}); three splits need at least 3"
+            raise ConfigError(Problem(file.key, message))
+        validation, test = (max(1, round(share * num_documents)) for share in self._fractions[1:])
+        begin_validation = max(1, num_documents - validation - test)
+        begin_test = min(begin_validation + validation, num_documents - 1)
+        cuts = (0, begin_validation, begin_test, num_documents)
+        return {split: _Cut(file, cuts[index], cuts[index + 1]) for index, split in enumerate(SPLITS)}
+
+    def caption(self, counts: TextCounts) -> str:
+        """The names of the files."""
+        return f"own text ({self.label})"
+
+    def details(self, counts: TextCounts) -> Details:
+        """Name and hash of each file."""
+        return {name: f"{file.path.name} sha256:{file.sha256()}" for name, file in self._files.items()}
+
+
+@contextmanager
+def _readable(file: TextFile) -> Iterator[None]:
+    """Say of a file that cannot be read which key names it, where it was looked for and why."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ConfigError(Problem(file.key, f"{file.path} is no whole gzip file: {error}")) from None
+    except OSError as error:
+        raise ConfigError(Problem(file.key, f"{file.path} cannot be read: {error.strerror or error}")) from None
