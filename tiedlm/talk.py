@@ -13,18 +13,21 @@ _LINES = 10
 
 
 class Talk:
-    """Says things on stderr."""
+    """Says things on stderr, each line behind `prefix`."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
 
     def say(self, text: str) -> None:
         """One line."""
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{self.prefix}{text}\n")
         sys.stderr.flush()
 
     @contextmanager
     def progress(self, label: str, total: float) -> Iterator[Update]:
         """Show how far a task is: call the yielded function with (done, words)."""
         if sys.stderr.isatty():
-            with _bar(label, total) as update:
+            with _bar(self.prefix + label, total) as update:
                 yield update
         else:
             yield self._lines(label, total)
@@ -34,10 +37,11 @@ class Talk:
 
         def update(done: float, words: str) -> None:
             nonlocal said
-            tenths = int(_LINES * done / total) if total else _LINES
+            share = done / total if total else 1.0
+            tenths = int(_LINES * share)
             if tenths > said:
                 said = tenths
-                self.say(f"{label}  {100 * done / total:3.0f}%  {words}  {time.monotonic() - began:.0f} s")
+                self.say(f"{label}  {100 * share:3.0f}%  {words}  {time.monotonic() - began:.0f} s")
 
         return update
 

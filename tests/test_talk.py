@@ -1,0 +1,69 @@
+"""Talk goes to stderr: a bar where somebody watches, a bounded number of plain lines where nobody does."""
+
+import io
+
+import pytest
+
+from tiedlm.talk import SILENT, Talk
+
+
+class Terminal(io.StringIO):
+    """A stderr that somebody watches."""
+
+    def isatty(self) -> bool:
+        """Yes."""
+        return True
+
+
+def follow(talk: Talk, total: int = 1000) -> None:
+    with talk.progress("tied seed 0", total) as update:
+        for done in range(1, total + 1):
+            update(done, f"loss {done / 1000:.3f}")
+
+
+def test_what_is_said_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    Talk("[1/4] ").say("reading")
+    assert capsys.readouterr() == ("", "[1/4] reading\n")
+
+
+@pytest.mark.parametrize("total", [1, 7, 200, 10_000])
+def test_progress_in_a_pipe_is_few_plain_lines(total: int, capsys: pytest.CaptureFixture[str]) -> None:
+    follow(Talk(), total)
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert 1 <= len(lines) <= 11
+    assert "100%" in lines[-1]
+    assert "\x1b" not in err
+    assert "\r" not in err
+
+
+def test_progress_over_nothing_does_not_divide_by_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with Talk().progress("nothing", 0) as update:
+        update(0, "")
+    assert capsys.readouterr().out == ""
+
+
+def test_progress_on_a_terminal_is_a_bar_that_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    follow(Talk(), 50)
+    assert "loss 0.050" in terminal.getvalue()
+    assert "[" not in terminal.getvalue().replace("\x1b[", ""), "the label is no markup"
+
+
+def test_a_label_is_never_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with Talk().progress("[red]tied[/red]", 2) as update:
+        update(1, "[bold]x")
+    assert "[red]tied[/red]" in terminal.getvalue()
+    assert "[bold]x" in terminal.getvalue()
+
+
+def test_silence_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    SILENT.say("reading")
+    follow(SILENT)
+    assert capsys.readouterr() == ("", "")
