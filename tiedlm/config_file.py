@@ -9,6 +9,7 @@ from typing import Any, cast
 import yaml
 
 from tiedlm.config import ConfigError, Problem, Raw, merge
+from tiedlm.files import write_atomic
 
 MAX_BYTES = 200_000
 
@@ -154,7 +155,7 @@ def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
 
 
 def find_config(name: str | Path) -> Path:
-    """A config by path, else by name among those that come with the package ("tied.yaml", "quickstart").
+    """A config by path, else by name among those that come with the package ("tied.yaml", "quickstart", "gpt2").
 
     Raises ConfigError that lists the packaged ones.
     """
@@ -164,7 +165,7 @@ def find_config(name: str | Path) -> Path:
         return path
     packaged = packaged_configs()
     wanted = str(name)
-    for candidate in (wanted, f"{wanted}.yaml"):
+    for candidate in (wanted, f"{wanted}.yaml", f"shapes/{wanted}", f"shapes/{wanted}.yaml"):
         if candidate in packaged:
             return packaged[candidate]
     if there:
@@ -184,6 +185,36 @@ def packaged_configs() -> dict[str, Path]:
     """The configs that come with the package, by name ("tied.yaml", "shapes/gpt2.yaml")."""
     root = Path(str(resources.files("tiedlm.configs")))
     return {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*.yaml"))}
+
+
+def purpose(path: Path) -> str:
+    """What a config is for: its first line, where that is a comment."""
+    first = read_text(path).partition("\n")[0]
+    return first.removeprefix("#").strip() if first.startswith("#") else ""
+
+
+def copy_config(name: str, destination: Path) -> list[Path]:
+    """Copy a config to a file, or into a folder, with those that it extends beside it; returns what was written.
+
+    Raises ConfigError where a file is there already or what it extends lies outside its own folder.
+    """
+    source = find_config(name)
+    target = destination / source.name if destination.is_dir() else destination
+    copies: dict[Path, str] = {}
+    while True:
+        copies[target] = read_text(source)
+        parent = load_yaml(copies[target], str(source)).get("extends")
+        if parent is None:
+            break
+        if not (source.parent / parent).resolve().is_relative_to(source.parent.resolve()):
+            raise ConfigError(Problem("extends", f"{parent} lies outside its folder; copy by hand"), source=str(source))
+        source, target = source.parent / parent, target.parent / parent
+    for path in copies:
+        if _is_there(path):
+            raise ConfigError(Problem("", "is there already; nothing was copied"), source=str(path))
+    for path, text in copies.items():
+        write_atomic(path, text)
+    return list(copies)
 
 
 def apply_settings(raw: Raw, settings: list[str]) -> Raw:

@@ -1,0 +1,31 @@
+"""`tiedlm count-params`: exact counts, nothing allocated."""
+
+from typing import Annotated
+
+import typer
+
+from . import options
+from .output import console, print_json
+
+
+def count_params(
+    configs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CONFIG", help="Experiments, runs, or models alone.", show_default="quickstart"),
+    ] = None,
+    settings: options.Settings = None,
+    cache_dir: options.CacheDir = None,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Count parameters by part. Of an experiment each variant, of one run or model both it tied and it untied."""
+    from tiedlm.experiment.count import count_configs
+
+    counted = count_configs(configs or ["quickstart"], settings or [], options.cache_folder(cache_dir))
+    models = [model.document() for model in counted]
+    if as_json:
+        print_json({"models": models})
+        return
+    from tiedlm.report.tables import render_counts
+
+    render_counts(models, console())

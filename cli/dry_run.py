@@ -1,0 +1,23 @@
+"""`--dry-run`: what a plan will take."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .output import console, print_json
+
+if TYPE_CHECKING:
+    from tiedlm.experiment.plan import Run
+
+
+def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool) -> None:
+    """Print the plan."""
+    from tiedlm.experiment.forecast import forecast
+
+    foreseen = forecast(runs, cache_dir)
+    if as_json:
+        print_json({"dry_run": True, "runs": foreseen})
+        return
+    from tiedlm.report.forecast import render_forecast
+
+    render_forecast(foreseen, console())

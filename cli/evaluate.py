@@ -1,0 +1,51 @@
+"""`tiedlm evaluate`: a checkpoint again."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options
+from .output import console, print_json
+
+
+class Split(StrEnum):
+    """The splits of a text."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.")],
+    split: Annotated[Split, typer.Option("--split", help="Which split to score.")] = Split.VALIDATION,
+    seq_len: Annotated[
+        int | None, typer.Option("--seq-len", min=1, help="Tokens in a window; as in training if none.")
+    ] = None,
+    stride: Annotated[int | None, typer.Option("--stride", min=1, help="Tokens from one window to the next.")] = None,
+    cache_dir: options.CacheDir = None,
+    device: options.Device = None,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Score a split with a trained model. Every token counts once; nothing that is stored changes."""
+    from tiedlm.experiment.reopen import evaluate_run
+    from tiedlm.talk import Talk
+
+    evaluated = evaluate_run(
+        run,
+        split.value,
+        seq_len=seq_len,
+        stride=stride,
+        cache_dir=options.cache_folder(cache_dir),
+        device=device,
+        talk=Talk(),
+    )
+    if as_json:
+        print_json(evaluated)
+        return
+    from tiedlm.report.evaluated import render_evaluated
+
+    render_evaluated(evaluated, console())

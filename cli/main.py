@@ -1,0 +1,32 @@
+"""The entry point: run a command, and turn what goes wrong into one or two lines and an exit code."""
+
+import sys
+from collections.abc import Sequence
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `tiedlm ARGUMENTS`; returns 0 done, 1 a run failed, 2 the request was wrong, 130 or 143 interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        from .app import run
+
+        return run(given)
+    except KeyboardInterrupt:  # while starting up, or where no run was there to be saved
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has seen enough
+        _discard_output()
+        return BROKEN_PIPE
+
+
+def _discard_output() -> None:
+    """Let the interpreter's own last flush go nowhere."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

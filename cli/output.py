@@ -1,0 +1,54 @@
+"""Where a command's words go: data to stdout, talk and errors to stderr."""
+
+import io
+import json
+import math
+import sys
+from typing import Any
+
+from rich.console import Console
+
+
+def set_up_streams() -> None:
+    """What a stream's encoding cannot say is escaped, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def console() -> Console:
+    """Where tables go. Nothing that is printed there is markup."""
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on stdout; a figure that is not finite is null."""
+    text = json.dumps(_finite(document), indent=1, allow_nan=False, ensure_ascii=not _is_utf8())
+    sys.stdout.write(f"{text}\n")
+
+
+def print_error(kind: str, key: str, message: str, as_json: bool) -> None:
+    """What went wrong: on stderr for people, with `--json` also on stdout as the one document."""
+    sys.stderr.write("".join(f"tiedlm: {_printable(line)}\n" for line in message.splitlines()))
+    if as_json:
+        print_json({"error": {"kind": kind, "key": key or None, "message": message}})
+        sys.stdout.flush()
+
+
+def _is_utf8() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def _printable(line: str) -> str:
+    """`line` without characters that could steer a terminal."""
+    return "".join(symbol if symbol.isprintable() else repr(symbol)[1:-1] for symbol in line)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return value

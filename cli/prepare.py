@@ -1,0 +1,32 @@
+"""`tiedlm prepare`: text and tokenizer ahead of time."""
+
+from typing import Annotated
+
+import typer
+
+from . import options
+from .output import console, print_json
+
+
+def prepare(
+    config: Annotated[str, typer.Argument(metavar="CONFIG", help="A file, or a name from `tiedlm configs`.")],
+    settings: options.Settings = None,
+    cache_dir: options.CacheDir = None,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Get text and tokenizer ready. What is there already is not made again."""
+    from tiedlm.data.description import describe
+    from tiedlm.data.prepare import prepare as prepare_data
+    from tiedlm.experiment.config import load_experiment
+    from tiedlm.talk import Talk
+
+    experiment = load_experiment(config, settings or [])
+    wanted = list({run.data.model_dump_json(): run.data for run in experiment.variants.values()}.values())
+    prepared = [describe(prepare_data(data, options.cache_folder(cache_dir), Talk())) for data in wanted]
+    if as_json:
+        print_json({"prepared": prepared})
+        return
+    from tiedlm.report.prepared import render_prepared
+
+    render_prepared(prepared, console())

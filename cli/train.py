@@ -1,0 +1,46 @@
+"""`tiedlm train`: one run."""
+
+from typing import Annotated
+
+import typer
+
+from . import options
+from .output import console, print_json
+
+
+def train(
+    config: Annotated[str, typer.Option("--config", metavar="CONFIG", help="A file, or a name from `tiedlm configs`.")],
+    variant: Annotated[str | None, typer.Option("--variant", help="Which variant of an experiment.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, max=2**32 - 1, help="Which seed; the config's first if none.")
+    ] = None,
+    settings: options.Settings = None,
+    runs_dir: options.RunsDir = options.RUNS_DIR,
+    cache_dir: options.CacheDir = None,
+    device: options.Device = None,
+    fresh: options.Fresh = False,
+    dry_run: options.DryRun = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Train one variant with one seed. The result is scored and kept; a run that was stopped goes on."""
+    from tiedlm.experiment.config import load_experiment
+    from tiedlm.experiment.plan import pick, place
+    from tiedlm.talk import Talk
+
+    experiment = load_experiment(config, options.all_settings(settings, training__device=device))
+    run = place(pick(experiment, variant, seed), runs_dir)
+    if dry_run:
+        from .dry_run import print_forecast
+
+        print_forecast([run], options.cache_folder(cache_dir), as_json)
+        return
+    from tiedlm.experiment.run import execute
+
+    result = execute(run, cache_dir=options.cache_folder(cache_dir), fresh=fresh, talk=Talk())
+    if as_json:
+        print_json(result.model_dump(mode="json"))
+        return
+    from tiedlm.report.run import render_run
+
+    render_run(result, console(), run.directory)

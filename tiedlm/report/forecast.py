@@ -1,0 +1,34 @@
+"""A plan on the terminal, before it is carried out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from tiedlm.report import numbers
+from tiedlm.report.page import Page
+from tiedlm.report.records import Records, Row
+
+
+def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Print what a plan will take; `runs` as in the JSON of `--dry-run`."""
+    page = Page(console)
+    rows = (
+        Row.of("state", (run["state"] for run in runs)),
+        Row.of("steps", (numbers.count(run["steps"]) for run in runs)),
+        Row.of("tokens", (numbers.count(run["tokens"]) for run in runs)),
+        Row.of("parameters", (numbers.count(run["parameters"]) for run in runs)),
+        Row.of("memory", (numbers.memory(run["state_bytes"]) for run in runs)),
+        Row.of("disk", (numbers.memory(run["disk_bytes"]) for run in runs)),
+    )
+    names = tuple(f"{run['variant']} seed {run['seed']}" for run in runs)
+    page.records(Records(names, rows, across="lines"))
+    page.blank()
+    to_do = [run for run in runs if run["state"] != "finished"]
+    page.prose(f"{len(runs)} runs, {len(to_do)} of them not finished.")
+    page.prose(
+        "Memory is that of the fp32 parameters, their gradients and the optimizer's state; activations come on top. "
+        "Disk is that of the checkpoints."
+    )
+    if any(run["steps"] is None or run["parameters"] is None for run in runs):
+        page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
