@@ -1,5 +1,6 @@
 """How a model is trained."""
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -84,3 +85,12 @@ class TrainingConfig(Config):
         if self.steps is not None and isinstance(self.warmup, int):
             check(self.warmup < self.steps, f"warmup of {self.warmup} steps does not fit into {self.steps}")
         return self
+
+    def num_steps(self, seq_len: int, steps_per_epoch: float) -> int:
+        """The length of the run in whole steps, rounded up."""
+        if self.steps is not None:
+            return self.steps
+        if self.tokens is not None:
+            return math.ceil(self.tokens / (self.batch_size * seq_len))
+        assert self.epochs is not None  # one of the three is given
+        return math.ceil(self.epochs * steps_per_epoch)

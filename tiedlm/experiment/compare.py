@@ -1,0 +1,143 @@
+"""Carry out what an experiment lacks and compare what is there. Free of torch."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tiedlm.config import ConfigError, Problem
+from tiedlm.errors import RunError
+from tiedlm.experiment.child import run_in_child
+from tiedlm.experiment.comparison import COMPARISON_FILE, Comparison, load_comparison, store_comparison, summarize
+from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.plan import Run, plan
+from tiedlm.experiment.store import RunFolder, run_folders
+from tiedlm.talk import SILENT, Talk
+
+Show = Callable[[Comparison], None]
+
+_HOPELESS = ("offline", "busy", "disk")
+"""Kinds of failure that the next run would meet too."""
+
+
+def compare(
+    experiment: Experiment,
+    *,
+    runs_dir: Path,
+    cache_dir: Path,
+    fresh: bool = False,
+    talk: Talk = SILENT,
+    show: Show = lambda comparison: None,
+) -> Comparison:
+    """Carry out the runs that are lacking, seed by seed, and compare all of them.
+
+    `show` is called after each seed that leaves others to come. A run that fails is listed and the others go on; one
+    that diverged is not tried again unless `fresh`. Raises ConfigError before anything trains where a run on disk is
+    not the one asked for, Interrupted with the state saved, RunError where no run could go on.
+    """
+    runs = plan(experiment, runs_dir)
+    if not fresh:
+        for run in runs:
+            RunFolder(run.directory).check_identity(run.config)
+    lacking = [run for run in runs if fresh or _lacks(run)]
+    for number, run in enumerate(lacking, start=1):
+        prefix = f"[{number}/{len(lacking)}] " if len(lacking) > 1 else ""
+        siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]
+        try:
+            run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
+        except RunError as error:
+            if error.kind in ("interrupted", *_HOPELESS):
+                raise
+            talk.say(f"{prefix}{run.label} failed: {error}")
+        after = lacking[number : number + 1]
+        if after and after[0].config.seed != run.config.seed:
+            show(_compared(experiment, runs))
+    return _compared(experiment, runs)
+
+
+def lacking_runs(experiment: Experiment, runs_dir: Path) -> list[Run]:
+    """The runs that `compare` would carry out."""
+    return [run for run in plan(experiment, runs_dir) if _lacks(run)]
+
+
+def gather(paths: Sequence[Path], baseline: str | None = None) -> Comparison:
+    """Compare the finished runs in some folders, each a run's or an experiment's; nothing is trained.
+
+    The baseline is `untied` where there is one, else the first variant. Raises ConfigError where nothing is finished.
+    """
+    folders = list({folder.path.resolve(): folder for path in paths for folder in _runs_in(path)}.values())
+    if not folders:
+        source = ", ".join(map(str, paths))
+        raise ConfigError(Problem("", "no run is there, neither finished nor begun"), source=source)
+    variants = list(dict.fromkeys(folder.path.parent.name for folder in folders))
+    chosen = baseline or ("untied" if "untied" in variants else variants[0])
+    if chosen not in variants:
+        raise ConfigError(Problem("--baseline", f"{chosen!r} is not one of {', '.join(variants)}"))
+    names = list(dict.fromkeys(folder.path.parent.parent.name for folder in folders))
+    home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
+    comparison = _stored_or_made(folders, " + ".join(names), chosen, variants, None, home)
+    if not comparison.variants:
+        raise ConfigError(Problem("", "no run there is finished yet"), source=str(paths[0]))
+    return comparison
+
+
+def _runs_in(path: Path) -> list[RunFolder]:
+    folder = RunFolder(path)
+    return [folder] if folder.config_file.is_file() else run_folders(path)
+
+
+def _lacks(run: Run) -> bool:
+    folder = RunFolder(run.directory)
+    if folder.result() is not None:
+        return False
+    failure = folder.failure()
+    return failure is None or failure.kind != "diverged"
+
+
+def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:
+    planned = dict.fromkeys(experiment.variants, experiment.seeds)
+    folders = [RunFolder(run.directory) for run in runs]
+    home = runs[0].directory.parent.parent
+    return _stored_or_made(folders, experiment.name, experiment.baseline, list(experiment.variants), planned, home)
+
+
+def _stored_or_made(
+    folders: Sequence[RunFolder],
+    name: str,
+    baseline: str,
+    order: Sequence[str],
+    planned: dict[str, tuple[int, ...]] | None,
+    home: Path | None,
+) -> Comparison:
+    """The comparison stored in `home` where it answers the same question from the very same files, else a new one."""
+    sources = _sources(folders, [name, baseline, order, planned])
+    stored = _stored(home)
+    if stored is not None and stored.sources == sources:
+        return stored
+    results = [result for folder in folders if (result := folder.result())]
+    failures = [failure for folder in folders if (failure := folder.failure())]
+    made = summarize(results, failures, name, baseline, order, planned).model_copy(update={"sources": sources})
+    if home is not None and results:
+        store_comparison(made, home)
+    return made
+
+
+def _sources(folders: Sequence[RunFolder], question: object) -> dict[str, str]:
+    """SHA-256 of every result and failure, by variant and seed, and of what is asked about them."""
+    sources = {"question": hashlib.sha256(json.dumps(question).encode()).hexdigest()}
+    for folder in folders:
+        for file in (folder.result_file, folder.failure_file):
+            if file.is_file():
+                key = "/".join(file.parts[-3:])
+                sources[key] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return sources
+
+
+def _stored(home: Path | None) -> Comparison | None:
+    """What lies in `home`; None also where an older version wrote it: it is made anew."""
+    if home is None or not (home / COMPARISON_FILE).is_file():
+        return None
+    try:
+        return load_comparison(home)
+    except ConfigError:
+        return None

@@ -1,0 +1,80 @@
+"""The result of a run: what it was, what came out, on which machine."""
+
+import platform
+from importlib import metadata
+
+import torch
+
+from tiedlm.experiment.results import Corpus, Effective, Hashes, Memory, RunResult, SplitResult
+from tiedlm.experiment.setup import Setup
+from tiedlm.experiment.store import raw_config
+from tiedlm.model.parameters import count_parameters
+from tiedlm.training.loop import Training
+from tiedlm.training.memory import Peaks
+from tiedlm.training.optimizer import has_fused
+
+_PACKAGES = ("tiedlm", "torch", "numpy", "tokenizers", "datasets")
+
+
+def describe_run(
+    setup: Setup,
+    training: Training,
+    start: dict[str, str | None],
+    splits: dict[str, SplitResult],
+    peaks: Peaks,
+) -> RunResult:
+    """Put a result together; `start` holds the hashes taken before the first step."""
+    config, data, progress = setup.config, setup.data, training.progress
+    return RunResult(
+        config=raw_config(config),
+        variant=config.variant,
+        seed=config.seed,
+        tying=config.model.tying.type,
+        steps=progress.step,
+        tokens_seen=progress.tokens_seen,
+        first_loss=progress.first_loss,
+        last_loss=progress.last_loss,
+        parameters=count_parameters(setup.model, config.data.seq_len),
+        splits=splits,
+        corpus=Corpus(
+            caption=data.corpus.caption,
+            details=data.corpus.details,
+            vocab_size=data.vocab_size,
+            tokenizer=data.tokenizer_label,
+        ),
+        effective=_effective(setup, training),
+        hashes=Hashes(
+            body=start["body"] or "",
+            input_embedding=start["input_embedding"],
+            batches=progress.batches_hash,
+            corpus=data.corpus.sha256,
+            tokens=data.tokens_sha256,
+        ),
+        memory=Memory(
+            gpu_peak_allocated_bytes=peaks.gpu_allocated,
+            gpu_peak_reserved_bytes=peaks.gpu_reserved,
+            predicted_peak_bytes=None,
+            host_peak_rss_bytes=peaks.host_rss,
+        ),
+        steady_tokens=progress.steady_tokens,
+        steady_seconds=progress.steady_seconds,
+        seconds=progress.seconds,
+        versions=_versions(),
+    )
+
+
+def _effective(setup: Setup, training: Training) -> Effective:
+    machine = setup.machine
+    return Effective(
+        device=machine.device.type,
+        device_name=machine.device_name,
+        precision=machine.precision,
+        compile=machine.compile,
+        micro_batch_size=training.micro_batch_size,
+        num_threads=torch.get_num_threads(),
+        fused_optimizer=has_fused(machine.device),
+    )
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in _PACKAGES}}

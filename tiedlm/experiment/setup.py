@@ -1,0 +1,77 @@
+"""What a run works with: the machine, the data, the model. Made anew for training, or opened from a run's folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tiedlm.data.config import Split
+from tiedlm.data.prepare import PreparedData, prepare
+from tiedlm.evaluation.perplexity import score_tokens
+from tiedlm.experiment.config import RunConfig
+from tiedlm.experiment.store import RunFolder
+from tiedlm.model.language_model import LanguageModel, build_model
+from tiedlm.talk import SILENT, Talk
+from tiedlm.training.checkpoint import load_weights
+from tiedlm.training.precision import Machine, resolve_machine
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A run's config with its machine, its prepared data and its model on the device."""
+
+    config: RunConfig
+    machine: Machine
+    data: PreparedData
+    model: LanguageModel
+
+    def score(
+        self,
+        split: Split,
+        talk: Talk = SILENT,
+        *,
+        length: int | None = None,
+        seq_len: int | None = None,
+        stride: int | None = None,
+    ) -> np.ndarray:
+        """Nats of every token of a split (N,) fp32, or of its first `length`; windows as in the config unless said."""
+        ids, settings = self.data.split(split).ids, self.config.evaluation
+        window = seq_len or settings.seq_len or self.config.data.seq_len
+        label = f"{self.config.variant} seed {self.config.seed}: {split} split"
+        with self.machine.autocast(), talk.progress(label, length or len(ids) - 1) as update:
+            return score_tokens(
+                self.model,
+                ids if length is None else ids[: length + 1],
+                seq_len=window,
+                stride=stride or min(settings.stride or window, window),
+                batch_size=settings.batch_size,
+                update=update,
+            )
+
+
+def set_up(config: RunConfig, cache_dir: Path, talk: Talk = SILENT) -> Setup:
+    """Prepare the data and build the model with its starting values. Raises ConfigError and RunError."""
+    machine = resolve_machine(config.training)
+    if config.training.num_threads:
+        torch.set_num_threads(config.training.num_threads)
+    data = prepare(config.data, cache_dir, talk)
+    frequencies = torch.from_numpy(data.frequencies)
+    model = build_model(config.model, data.vocab_size, config.max_seq_len, frequencies)
+    model.initialize(config.seed)
+    return Setup(config, machine, data, model.to(machine.device))
+
+
+def open_run(directory: Path, cache_dir: Path, talk: Talk = SILENT, device: str | None = None) -> Setup:
+    """A trained run again, with the weights of its newest checkpoint.
+
+    Raises ConfigError where the folder holds no run, RunError where no checkpoint of it is valid.
+    """
+    folder = RunFolder(directory)
+    config = folder.config()
+    if device is not None:
+        training = config.training.model_copy(update={"device": device})
+        config = config.model_copy(update={"training": training})
+    setup = set_up(config, cache_dir, talk)
+    setup.model.load_state_dict(load_weights(folder.checkpoints, talk))
+    return setup

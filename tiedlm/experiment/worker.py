@@ -1,0 +1,64 @@
+"""The process of one run: told what to do on standard input, and ending when that closes, with its parent.
+
+Talk goes to stderr; standard output gets one line of JSON where the run did not end well.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tiedlm.config import ConfigError
+from tiedlm.errors import Interrupted, RunError
+from tiedlm.experiment.config import RunConfig
+from tiedlm.experiment.plan import Run
+from tiedlm.talk import Talk
+
+
+def main() -> int:
+    """Carry out the run described by the first line of standard input; 0 done, 1 failed, 2 wrong, 130/143 stopped."""
+    request = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    from tiedlm.experiment.run import execute  # imports torch, so only once the parent is being watched
+
+    try:
+        execute(
+            _run(request["run"]),
+            cache_dir=Path(request["cache_dir"]),
+            fresh=request["fresh"],
+            talk=Talk(request["prefix"]),
+            siblings=[_run(sibling) for sibling in request["siblings"]],
+        )
+    except Interrupted as error:
+        _report({"kind": error.kind, "message": str(error), "signal": error.number})
+        return error.exit_code
+    except RunError as error:
+        _report({"kind": error.kind, "message": str(error), "step": error.step})
+        return 1
+    except ConfigError as error:
+        _report({"source": error.source, "problems": [asdict(problem) for problem in error.problems]})
+        return 2
+    return 0
+
+
+def _run(request: dict[str, Any]) -> Run:
+    return Run(RunConfig.model_validate(request["config"]), Path(request["directory"]))
+
+
+def _report(outcome: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(outcome) + "\n")
+
+
+def _end_with_parent() -> None:
+    """Read until the parent closes its end, on purpose or by dying; then stop as on SIGTERM, with the state saved."""
+    while sys.stdin.readline():
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
