@@ -14,6 +14,12 @@ from tiedlm.files import write_atomic
 
 FILE = "tokenizer.json"
 END_OF_TEXT = "<|endoftext|>"
+_WORDS = (
+    r"'(?:[sdmt]|ll|ve|re)"
+    r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+"
+    r"|[^\S\n]*\n|[^\S\n]+(?!\S)|[^\S\n]+"
+)
+"""What merges stay within: as GPT-2 cuts words, but no piece goes on after a newline."""
 _BATCH = 128
 """Pieces handed to the library's threads at once."""
 
@@ -21,8 +27,8 @@ _BATCH = 128
 class Bpe:
     """Byte-level BPE: any text comes back exactly.
 
-    Text is cut after each newline before anything else, so that the tokens of a row depend on that row alone and a
-    document of any length can be encoded piece by piece.
+    No merge reaches across a newline, so that the tokens of a row depend on that row alone and a document of any
+    length can be encoded piece by piece.
     """
 
     def __init__(self, tokenizer: Any, notes: Sequence[str] = ()) -> None:
@@ -36,13 +42,13 @@ class Bpe:
     @classmethod
     def train(cls, config: BpeTokenizer, rows: Iterable[Row]) -> "Bpe":
         """Learn merges from `rows`; pairs seen once are not merged, so a small text gives fewer types than asked."""
-        from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+        from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [
-                pre_tokenizers.Split("\n", behavior="merged_with_previous"),
-                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+                pre_tokenizers.Split(Regex(_WORDS), behavior="isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
             ]
         )
         tokenizer.decoder = decoders.ByteLevel()

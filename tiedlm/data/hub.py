@@ -22,9 +22,10 @@ from tiedlm.talk import Talk
 _REACHABLE_WITHIN = 5.0
 """Seconds that the hub may take for its first answer; the library alone would try for 23."""
 _BATCH = 1000
+_COMMIT = "[0-9a-f]{40}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class HubSource:
     """One text column of a data set; `slices` name the part that each split takes (`train[:95%]` works)."""
 
@@ -35,21 +36,24 @@ class HubSource:
     column: str = "text"
     config_key: str = "data.corpus.config"
 
+    def __post_init__(self) -> None:
+        self._commit = self.revision if re.fullmatch(_COMMIT, self.revision or "") else None
+
     @property
     def label(self) -> str:
         """Its id and config."""
         return f"{self.id} {self.config}" if self.config else self.id
 
     def evidence(self) -> Evidence | None:
-        """The library's cached files, where the revision is a commit: only then does a name stay with its content."""
-        if not re.fullmatch(r"[0-9a-f]{40}", self.revision or ""):
+        """The library's cached files of a commit; a branch, or no revision, says nothing until it is loaded."""
+        if self._commit is None:
             return None
-        return _stamps(sorted(_datasets_cache().glob(f"*/{self.config or '*'}/*/{self.revision}/*.arrow")))
+        return _stamps(sorted(_datasets_cache().glob(f"*/{self.config or '*'}/*/{self._commit}/*.arrow")))
 
     def details(self) -> Details:
         """What `load_dataset` needs to get the same text."""
         own: Details = {split: text for split, text in self.slices.items() if text != split}
-        return {"source": self.id, "config": self.config, "revision": self.revision, **own}
+        return {"source": self.id, "config": self.config, "revision": self._commit or self.revision, **own}
 
     def load(self, talk: Talk) -> dict[Split, "Column"]:
         """Download what the cache lacks. Raises ConfigError, or RunError where neither hub nor cache has it."""
@@ -57,6 +61,8 @@ class HubSource:
         import datasets
 
         whole = self._load_dataset(datasets)
+        folders = {Path(file["filename"]).parent.name for part in whole.values() for file in part.cache_files}
+        self._commit = next((name for name in folders if re.fullmatch(_COMMIT, name)), self._commit)
         return {split: self._column(datasets, whole, split) for split in SPLITS}
 
     def _load_dataset(self, datasets: Any, split: str | None = None, key: str = "") -> Any:
