@@ -28,7 +28,7 @@ def test_what_is_said_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("total", [1, 7, 200, 10_000])
 def test_progress_in_a_pipe_is_few_plain_lines(total: int, capsys: pytest.CaptureFixture[str]) -> None:
-    follow(Talk(), total)
+    follow(Talk(patience=0), total)
     out, err = capsys.readouterr()
     lines = err.splitlines()
     assert out == ""
@@ -36,6 +36,11 @@ def test_progress_in_a_pipe_is_few_plain_lines(total: int, capsys: pytest.Captur
     assert "100%" in lines[-1]
     assert "\x1b" not in err
     assert "\r" not in err
+
+
+def test_a_short_task_in_a_pipe_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    follow(Talk(patience=60))
+    assert capsys.readouterr() == ("", "")
 
 
 def test_progress_over_nothing_does_not_divide_by_it(capsys: pytest.CaptureFixture[str]) -> None:

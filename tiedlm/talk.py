@@ -9,14 +9,15 @@ Update = Callable[[float, str], None]
 """Called with what is done so far, in the unit of `total`, and a few words on how it goes."""
 
 _LINES = 10
-"""A piped task writes at most about this many lines of progress."""
+"""A piped task writes at most this many lines of progress."""
 
 
 class Talk:
-    """Says things on stderr, each line behind `prefix`."""
+    """Says things on stderr, each line behind `prefix`; in a pipe, a task is silent for `patience` seconds at a time."""
 
-    def __init__(self, prefix: str = "") -> None:
+    def __init__(self, prefix: str = "", patience: float = 5.0) -> None:
         self.prefix = prefix
+        self.patience = patience
 
     def say(self, text: str) -> None:
         """One line."""
@@ -33,15 +34,17 @@ class Talk:
             yield self._lines(label, total)
 
     def _lines(self, label: str, total: float) -> Update:
-        said, began = 0, time.monotonic()
+        began = spoke = time.monotonic()
+        said = 0
 
         def update(done: float, words: str) -> None:
-            nonlocal said
-            share = done / total if total else 1.0
+            nonlocal said, spoke
+            share, now = done / total if total else 1.0, time.monotonic()
             tenths = int(_LINES * share)
-            if tenths > said:
-                said = tenths
-                self.say(f"{label}  {100 * share:3.0f}%  {words}  {time.monotonic() - began:.0f} s")
+            if tenths > said and now - spoke >= self.patience:
+                said, spoke = tenths, now
+                left = (now - began) * (1 - share) / share
+                self.say(f"{label}  {100 * share:3.0f}%  {words}  {now - began:.0f} s, {left:.0f} s left")
 
         return update
 

@@ -45,6 +45,10 @@ class LanguageModel(nn.Module):
         """ids (B, T) -> scores of the next token (B, T, V), fp32 or better: for a few positions at a time."""
         return head.logits(self._projected(ids), self.tying.output_weight(), self.tying.output_bias())
 
+    def next_logits(self, ids: Tensor) -> Tensor:
+        """ids (B, T) -> scores of the token after the last one (B, V), fp32 or better."""
+        return head.logits(self._projected(ids)[:, -1], self.tying.output_weight(), self.tying.output_bias())
+
     def nll(self, ids: Tensor, targets: Tensor) -> Tensor:
         """Sum of the negative log-likelihoods of `targets` (B, T) in nats, (); a target of -100 is not scored."""
         hidden = self._projected(ids).flatten(0, 1)  # (B T, E)

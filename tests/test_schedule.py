@@ -1,0 +1,63 @@
+"""Learning rates: never 0 at the start, peak after warm-up, and what each schedule promises at its end."""
+
+import math
+from typing import Any
+
+import pytest
+
+from tiedlm.config import ConfigError, parse
+from tiedlm.training.config import TrainingConfig
+from tiedlm.training.schedule import Schedule
+
+
+def schedule(num_steps: int, **keys: Any) -> Schedule:
+    raw = {"tokens": 10**6, "batch_size": 4, "learning_rate": 0.1, **keys}
+    return Schedule(parse(TrainingConfig, raw), num_steps)
+
+
+@pytest.mark.parametrize("name", ["cosine", "constant", "wsd", "step"])
+@pytest.mark.parametrize("warmup", [0, 1, 5, 0.3])
+def test_l05_every_rate_is_above_zero_and_none_above_the_peak(name: str, warmup: float) -> None:
+    rates = [schedule(20, schedule=name, warmup=warmup)(step) for step in range(20)]
+    assert min(rates) > 0
+    assert max(rates) == pytest.approx(0.1)
+
+
+def test_warm_up_is_linear_and_ends_at_the_peak() -> None:
+    ramp = schedule(20, schedule="constant", warmup=4)
+    assert [ramp(step) for step in range(6)] == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.1, 0.1])
+
+
+def test_a_fraction_of_the_run_warms_up_like_the_same_number_of_steps() -> None:
+    fraction, whole = schedule(40, warmup=0.25), schedule(40, warmup=10)
+    assert [fraction(step) for step in range(40)] == [whole(step) for step in range(40)]
+
+
+def test_cosine_is_half_way_in_the_middle_and_near_its_floor_at_the_end() -> None:
+    cosine = schedule(1000, min_learning_rate=0.02)
+    assert cosine(500) == pytest.approx(0.06)
+    assert cosine(999) == pytest.approx(0.02, abs=1e-6)
+    assert cosine(250) == pytest.approx(0.02 + 0.08 * (1 + math.cos(math.pi / 4)) / 2)
+
+
+def test_wsd_is_stable_and_then_falls_in_equal_steps() -> None:
+    wsd = schedule(20, schedule="wsd", warmup=2, decay=4)
+    rates = [wsd(step) for step in range(20)]
+    assert rates[2:16] == pytest.approx([0.1] * 14)
+    falls = [before - after for before, after in zip(rates[15:19], rates[16:20], strict=True)]
+    assert falls == pytest.approx([falls[0]] * 4) and falls[0] > 0
+
+
+def test_step_falls_by_gamma_at_each_milestone() -> None:
+    steps = schedule(100, schedule="step", milestones=[0.5, 0.75], gamma=0.1)
+    assert [steps(step) for step in (0, 49, 50, 74, 75, 99)] == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
+
+
+@pytest.mark.parametrize("warmup", [20, 25])
+def test_l05_a_warm_up_longer_than_the_run_is_refused(warmup: int) -> None:
+    with pytest.raises(ConfigError, match=r"training\.warmup"):
+        schedule(20, warmup=warmup)
+
+
+def test_a_run_of_one_step_may_be_all_warm_up() -> None:
+    assert schedule(1, warmup=1)(0) == pytest.approx(0.1)

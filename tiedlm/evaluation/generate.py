@@ -1,0 +1,43 @@
+"""A sample from a model, for the eye."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from tiedlm.model.language_model import LanguageModel
+
+
+@torch.no_grad()
+def generate(
+    model: LanguageModel,
+    prompt: Sequence[int],
+    *,
+    num_tokens: int,
+    max_context: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    seed: int = 0,
+) -> Iterator[int]:
+    """Continue `prompt` (at least one id) token by token; the same seed gives the same text.
+
+    Temperature 0 takes the likeliest token; `top_k` draws from the likeliest k alone. At most `max_context` ids are
+    looked back at.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    generator = torch.Generator().manual_seed(seed)
+    ids = list(prompt)
+    for _ in range(num_tokens):
+        context = torch.tensor([ids[-max_context:]], device=device)  # (1, T)
+        ids.append(_draw(model.next_logits(context)[0].cpu(), temperature, top_k, generator))
+        yield ids[-1]
+
+
+def _draw(logits: Tensor, temperature: float, top_k: int | None, generator: torch.Generator) -> int:
+    """One id from scores (V,)."""
+    if temperature == 0:
+        return int(logits.argmax())
+    if top_k is not None and top_k < len(logits):
+        logits = logits.masked_fill(logits < logits.topk(top_k).values[-1], -torch.inf)
+    return int(torch.multinomial((logits / temperature).softmax(-1), 1, generator=generator))

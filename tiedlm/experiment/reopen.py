@@ -1,0 +1,77 @@
+"""A trained run again: score a split another way, or continue a text. Nothing that is stored changes."""
+
+from pathlib import Path
+from typing import Any
+
+from tiedlm.config import ConfigError, Problem
+from tiedlm.data.config import Split
+from tiedlm.evaluation.generate import generate
+from tiedlm.experiment.measures import bits_per_byte, nats_per_token, perplexity
+from tiedlm.experiment.scores import split_result
+from tiedlm.experiment.setup import open_run
+from tiedlm.talk import SILENT, Talk
+
+
+def evaluate_run(
+    directory: Path,
+    split: Split,
+    *,
+    cache_dir: Path,
+    seq_len: int | None = None,
+    stride: int | None = None,
+    device: str | None = None,
+    talk: Talk = SILENT,
+) -> dict[str, Any]:
+    """Score a split with the newest checkpoint; the document that `tiedlm evaluate --json` prints.
+
+    Raises ConfigError where the windows do not fit the model, RunError where there is no valid checkpoint.
+    """
+    setup = open_run(directory, cache_dir, talk, device)
+    settings = setup.config.evaluation
+    window = seq_len or settings.seq_len or setup.config.data.seq_len
+    step = stride or min(settings.stride or window, window)
+    limit = setup.config.model.max_seq_len or setup.config.max_seq_len
+    if setup.config.model.positions == "learned" and window > limit:
+        raise ConfigError(Problem("--seq-len", f"{window}: the model has learned positions up to {limit}"))
+    if step > window:
+        raise ConfigError(Problem("--stride", f"{step} is above the window of {window}: tokens would be left out"))
+    nll = setup.score(split, talk, seq_len=window, stride=step)
+    result = split_result(setup, split, nll, window, step)
+    return {
+        "run": str(directory),
+        "split": split,
+        **result.model_dump(),
+        "precision": setup.machine.precision,
+        "nats_per_token": nats_per_token(result.nll, result.tokens),
+        "token_perplexity": perplexity(result.nll, result.tokens),
+        "word_perplexity": perplexity(result.nll, result.words),
+        "bits_per_byte": None if result.bytes is None else bits_per_byte(result.nll, result.bytes),
+        "unigram_perplexity": perplexity(result.unigram_nll, result.tokens),
+    }
+
+
+def generate_text(
+    directory: Path,
+    prompt: str,
+    *,
+    cache_dir: Path,
+    num_tokens: int,
+    temperature: float = 0.8,
+    top_k: int | None = None,
+    seed: int = 0,
+    device: str | None = None,
+    talk: Talk = SILENT,
+) -> str:
+    """What the newest checkpoint writes after `prompt`, which stands after an end of text."""
+    setup = open_run(directory, cache_dir, talk, device)
+    ids = [setup.data.end_of_text, *setup.data.encode(prompt)]
+    new = generate(
+        setup.model,
+        ids,
+        num_tokens=num_tokens,
+        max_context=setup.config.max_seq_len,
+        temperature=temperature,
+        top_k=top_k,
+        seed=seed,
+    )
+    return setup.data.decode(list(new))
