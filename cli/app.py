@@ -61,11 +61,12 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 (the last place where it can be told in plain words)
         if debug:
             traceback.print_exc()
-        return _tell(error, as_json)
+        return tell(error, as_json)
     return 0
 
 
-def _tell(error: Exception, as_json: bool) -> int:
+def tell(error: Exception, as_json: bool) -> int:
+    """Say what went wrong; the exit code that goes with it."""
     match error:
         case ConfigError():
             print_error("config", error.problems[0].key if error.problems else "", str(error), as_json)

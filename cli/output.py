@@ -9,6 +9,12 @@ from typing import Any
 from rich.console import Console
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to `main`: rich would end the process here, with the exit code of a failed run."""
+        raise  # while the BrokenPipeError is being handled
+
+
 def set_up_streams() -> None:
     """What a stream's encoding cannot say is escaped, never an error."""
     for stream in (sys.stdout, sys.stderr):
@@ -18,7 +24,7 @@ def set_up_streams() -> None:
 
 def console() -> Console:
     """Where tables go. Nothing that is printed there is markup."""
-    return Console(markup=False, emoji=False, highlight=False)
+    return _Console(markup=False, emoji=False, highlight=False)
 
 
 def print_json(document: Any) -> None:

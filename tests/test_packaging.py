@@ -64,7 +64,7 @@ def installed(request: pytest.FixtureRequest, source: Path, tmp_path_factory: py
 
     def run(program: str, *arguments: str) -> str:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        command = [python.parent / program, *arguments]
+        command = [str(python.parent / program), *arguments]
         process = subprocess.run(command, capture_output=True, text=True, cwd=home / "elsewhere", env=environment)
         assert process.returncode == 0, process.stderr
         return process.stdout
