@@ -1,0 +1,224 @@
+"""Training against what it must equal: one batch or several, straight or resumed, fp16 or fp32."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tiedlm.config import parse
+from tiedlm.data.batches import Batches
+from tiedlm.errors import RunError
+from tiedlm.head import IGNORED
+from tiedlm.model.config import TransformerConfig
+from tiedlm.model.language_model import LanguageModel, build_model
+from tiedlm.model.parameters import hash_body, hash_input_embedding
+from tiedlm.training.config import TrainingConfig
+from tiedlm.training.loop import StepRecord, Training
+from tiedlm.training.precision import resolve_machine
+
+V, T = 97, 32
+
+
+def training(
+    *,
+    tying: dict[str, Any] | None = None,
+    dropout: float = 0.0,
+    micro: int = 4,
+    num_tokens: int = 700,
+    seed: int = 0,
+    num_steps: int = 20,
+    **keys: Any,
+) -> Training:
+    """The `tiny` model on made-up ids; 700 tokens are 21 whole windows and one of 28."""
+    shape = {"num_layers": 2, "dim": 16, "num_heads": 2, "dropout": dropout, "tying": tying or {"type": "tied"}}
+    recipe = {"steps": num_steps, "batch_size": 4, "learning_rate": 1e-2, "precision": "fp32", "device": "cpu"}
+    config = parse(TrainingConfig, {**recipe, **keys})
+    model = build_model(parse(TransformerConfig, shape), V, T)
+    model.initialize(seed)
+    ids = np.random.default_rng(5).zipf(1.3, num_tokens + 1).clip(max=V - 1).astype(np.uint16)
+    batches = Batches(ids, T, config.batch_size, seed)
+    machine = resolve_machine(config)
+    return Training(model, batches, config, machine, num_steps=num_steps, micro_batch_size=micro, seed=seed)
+
+
+def run(some: Training, steps: int) -> list[StepRecord]:
+    return [some.advance() for _ in range(steps)]
+
+
+def weights(model: LanguageModel) -> dict[str, torch.Tensor]:
+    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+
+def largest_difference(one: LanguageModel, other: LanguageModel) -> float:
+    mine, theirs = weights(one), weights(other)
+    return max(float((mine[name] - theirs[name]).abs().max()) for name in mine)
+
+
+@pytest.mark.parametrize("micro", [1, 3])
+def test_l01_accumulation_weighs_by_tokens(micro: int) -> None:
+    """Batch 4 at once or in parts with *uneven* token counts: the same losses and the same weights."""
+    whole = training(num_tokens=110, optimizer="sgd", momentum=0.0, learning_rate=0.5, max_grad_norm=None)
+    parts = training(num_tokens=110, optimizer="sgd", momentum=0.0, learning_rate=0.5, max_grad_norm=None, micro=micro)
+    _, targets = whole.batches.batch(0)
+    counts = (targets != IGNORED).sum(axis=1)
+    assert len(set(counts)) > 1, "equal counts would hide a mean of means"
+    for one, other in zip(run(whole, 4), run(parts, 4), strict=True):
+        assert one.loss == pytest.approx(other.loss, abs=1e-6)
+    assert largest_difference(whole.model, parts.model) < 1e-6
+
+
+def test_the_loss_is_the_mean_over_the_targets_of_the_global_batch() -> None:
+    some = training(num_tokens=110, micro=1)
+    ids, targets = (torch.from_numpy(array) for array in some.batches.batch(0))
+    scores = some.model.logits(ids)
+    expected = torch.nn.functional.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+    assert some.advance().loss == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_one_step_of_sgd_is_the_gradient_of_the_mean_loss() -> None:
+    some = training(optimizer="sgd", momentum=0.0, weight_decay=0.0, learning_rate=0.1, max_grad_norm=None)
+    before = weights(some.model)
+    ids, targets = (torch.from_numpy(array) for array in some.batches.batch(0))
+    scores = some.model.logits(ids).flatten(0, 1)
+    torch.nn.functional.cross_entropy(scores, targets.flatten(), ignore_index=IGNORED).backward()
+    gradients = {name: parameter.grad for name, parameter in some.model.named_parameters()}
+    rate = some.advance().learning_rate
+    for name, parameter in some.model.named_parameters():
+        gradient = gradients[name]
+        assert gradient is not None
+        torch.testing.assert_close(parameter.detach(), before[name] - rate * gradient, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_l03_resumed_is_the_uninterrupted_run_bit_for_bit(optimizer: str) -> None:
+    """Stopped in the middle of an epoch, with dropout, accumulation and uneven windows."""
+    settings: dict[str, Any] = {"dropout": 0.1, "micro": 2, "optimizer": optimizer, "warmup": 3}
+    straight = training(**settings)
+    all_of_it = run(straight, 20)
+    first = training(**settings)
+    run(first, 10)
+    torch.manual_seed(12345)  # what else the process draws must not matter
+    second = training(**settings, seed=0)
+    second.restore(first.snapshot())
+    rest = run(second, 10)
+    for before, after in zip(all_of_it[10:], rest, strict=True):
+        assert (before.step, before.loss, before.learning_rate, before.gradient_norm, before.tokens) == (
+            after.step,
+            after.loss,
+            after.learning_rate,
+            after.gradient_norm,
+            after.tokens,
+        )
+    assert largest_difference(straight.model, second.model) == 0
+    assert second.progress.batches_hash == straight.progress.batches_hash
+    assert second.progress.first_loss == straight.progress.first_loss
+
+
+def test_a_repeated_run_is_bit_equal_and_another_seed_is_not() -> None:
+    one, same, other = training(dropout=0.1), training(dropout=0.1), training(dropout=0.1, seed=1)
+    losses = [[record.loss for record in run(some, 5)] for some in (one, same, other)]
+    assert losses[0] == losses[1] != losses[2]
+    assert largest_difference(one.model, same.model) == 0
+
+
+def test_tied_and_untied_start_from_the_same_body_and_see_the_same_batches() -> None:
+    tied, untied = training(), training(tying={"type": "untied"})
+    assert hash_body(tied.model) == hash_body(untied.model)
+    assert hash_input_embedding(tied.model) == hash_input_embedding(untied.model)
+    run(tied, 3), run(untied, 3)
+    assert tied.progress.batches_hash == untied.progress.batches_hash
+    assert hash_body(tied.model) != hash_body(untied.model), "they must have been trained"
+
+
+def test_an_untied_copy_has_the_tied_first_loss_to_the_last_bit() -> None:
+    tied, copied = training(), training(tying={"type": "untied", "output_init": "copy"})
+    independent = training(tying={"type": "untied"})
+    losses = [run(some, 2) for some in (tied, copied, independent)]
+    assert losses[0][0].loss == losses[1][0].loss != losses[2][0].loss
+    assert losses[0][1].loss != losses[1][1].loss, "after one step they are two models"
+    for first, _ in losses:
+        assert abs(first.loss - math.log(V)) < 0.3
+
+
+def test_zero_start_scores_ln_v_at_first() -> None:
+    zero = training(tying={"type": "untied", "output_init": "zero"})
+    assert zero.advance().loss == pytest.approx(math.log(V), rel=1e-6)
+
+
+def test_l05_the_logged_rate_is_the_one_the_step_used() -> None:
+    """Without momentum and clipping an update is the rate times the gradient, so the rate can be read off."""
+    settings: dict[str, Any] = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "max_grad_norm": None}
+    some = training(warmup=5, **settings)
+    for _ in range(3):
+        before = weights(some.model)
+        record = some.advance()
+        gradient = {name: parameter.grad for name, parameter in some.model.named_parameters()}
+        name = "tying.input_embedding"
+        taken, expected = before[name] - weights(some.model)[name], gradient[name]
+        assert expected is not None
+        assert float(taken.norm() / expected.norm()) == pytest.approx(record.learning_rate, rel=1e-3)
+
+
+def test_the_gradient_norm_counts_a_shared_matrix_once_and_clips_to_the_limit() -> None:
+    some = training(optimizer="sgd", momentum=0.0, weight_decay=0.0, learning_rate=1.0, max_grad_norm=0.01)
+    before = weights(some.model)
+    record = some.advance()
+    moved = math.sqrt(sum(float((before[name] - now).square().sum()) for name, now in weights(some.model).items()))
+    assert record.gradient_norm > 0.1
+    assert moved == pytest.approx(0.01, rel=1e-3)
+
+
+def test_l07_fp16_clips_after_unscaling() -> None:
+    """A real scaler (it exists for the CPU too): the norm within 2 % of fp32, the clipped update within 1 %."""
+    settings: dict[str, Any] = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "max_grad_norm": 1.0}
+    full, half = training(**settings, learning_rate=1.0), training(**settings, learning_rate=1.0, precision="fp16")
+    start = weights(full.model)
+    one, other = full.advance(), half.advance()
+    assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=0.02)
+    moved = [
+        math.sqrt(sum(float((start[name] - now).square().sum()) for name, now in weights(some.model).items()))
+        for some in (full, half)
+    ]
+    assert moved[1] == pytest.approx(moved[0], rel=0.01)
+
+
+def test_an_fp16_overflow_repeats_the_step_at_a_smaller_scale_and_loses_no_batch() -> None:
+    full, half = training(), training(precision="fp16")
+    scale = 2.0**40  # far beyond what fp16 gradients can hold
+    half.scaler.load_state_dict({**half.scaler.state_dict(), "scale": scale})
+    records = run(half, 3)
+    assert half.scaler.get_scale() < scale
+    assert [record.step for record in records] == [1, 2, 3]
+    run(full, 3)
+    assert half.progress.batches_hash == full.progress.batches_hash
+    assert [group["lr"] for group in half.optimizer.param_groups] == [
+        group["lr"] for group in full.optimizer.param_groups
+    ]
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_step() -> None:
+    some = training()
+    run(some, 2)
+    with torch.no_grad():
+        some.model.tying.output_weight()[3, 3] = math.inf
+    before = weights(some.model)
+    with pytest.raises(RunError, match="step 3") as stopped:
+        some.advance()
+    assert (stopped.value.kind, stopped.value.step) == ("diverged", 3)
+    assert some.progress.step == 2
+    assert all(torch.equal(before[name], now) for name, now in weights(some.model).items())
+
+
+def test_training_learns_what_repeats() -> None:
+    some = training(num_tokens=128, num_steps=60, learning_rate=3e-3)
+    records = run(some, 60)
+    assert records[-1].loss < records[0].loss - 1
+
+
+def test_speed_leaves_the_first_steps_out() -> None:
+    some = training()
+    records = run(some, 5)
+    assert some.progress.steady_tokens == records[4].tokens - records[2].tokens
+    assert 0 < some.progress.steady_seconds < some.progress.seconds
