@@ -112,13 +112,14 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT) -> Prepare
 
     Raises ConfigError where the request cannot be met, RunError where text cannot be had or stored.
     """
+    found = find_prepared(config, cache_dir)
+    if found:
+        return found
     request = _Request(config, cache_dir)
-    counts = request.stored_counts()
-    meta = read_meta(request.folder(counts)) if counts else None
-    notes: list[str] = []
-    if counts is None or meta is None:
-        counts, meta, notes = _make(request, talk)
-    return _open(request, counts, meta, notes)
+    try:
+        return _open(request, *_make(request, talk))
+    except OSError as error:
+        raise RunError("disk", f"{cache_dir} cannot be used as a cache: {error}") from error
 
 
 def find_prepared(config: DataConfig, cache_dir: Path) -> PreparedData | None:
@@ -174,17 +175,20 @@ def _make(request: _Request, talk: Talk) -> tuple[TextCounts, TokensMeta, list[s
         if meta is None:
             if (folder / META).exists():
                 notes.append(f"the tokens in {folder} were damaged and have been made again")
-            meta = _tokenize(request.config.tokenizer, text, counts, folder, talk)
-    if request.corpus.evidence() != evidence:
-        clear(folder)
-        raise RunError("busy", f"{request.corpus.label} changed while it was read; start again once it is settled")
+            clear(folder)
+            tokenizer, written = _tokenize(request.config.tokenizer, text, counts, folder, talk)
+            if request.corpus.evidence() != evidence:
+                message = f"{request.corpus.label} changed while it was read; start again once it is settled"
+                raise RunError("busy", message)
+            meta = write_meta(folder, tokenizer, written)
     if evidence is not None:
         write_atomic(request.counts_file(evidence), counts.model_dump_json(indent=1))
     return counts, meta, notes
 
 
-def _tokenize(config: TokenizerConfig, text: Text, counts: TextCounts, folder: Path, talk: Talk) -> TokensMeta:
-    clear(folder)
+def _tokenize(
+    config: TokenizerConfig, text: Text, counts: TextCounts, folder: Path, talk: Talk
+) -> tuple[Tokenizer, dict[Split, WrittenSplit]]:
     sizes = {split: counts.splits[split].bytes for split in SPLITS}
     with talk.progress("learning the tokenizer", sizes["train"]) as update:
         tokenizer = train_tokenizer(config, _watched(text["train"], sizes["train"], update))
@@ -193,7 +197,7 @@ def _tokenize(config: TokenizerConfig, text: Text, counts: TextCounts, folder: P
         with talk.progress(f"tokenizing {split}", sizes[split]) as update:
             rows = _watched(text[split], sizes[split], update)
             written[split] = write_split(folder, split, tokenizer.encode_rows(rows), tokenizer)
-    return write_meta(folder, tokenizer, written)
+    return tokenizer, written
 
 
 def _watched(rows: Iterable[Row], total: int, update: Update) -> Iterator[Row]:
@@ -210,16 +214,13 @@ def _watched(rows: Iterable[Row], total: int, update: Update) -> Iterator[Row]:
 @contextmanager
 def _alone(folder: Path, talk: Talk) -> Iterator[None]:
     """Hold the lock that belongs to `folder`; it is let go when its process ends, however that comes about."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(folder.with_suffix(".lock"))
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder.with_suffix(".lock"))
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            talk.say("waiting for another process that prepares the same tokens")
-            lock.acquire()
-    except OSError as error:
-        raise RunError("disk", f"{folder.parent} cannot be written: {error.strerror or error}") from error
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        talk.say("waiting for another process that prepares the same tokens")
+        lock.acquire()
     try:
         yield
     finally:

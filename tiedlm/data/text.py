@@ -84,11 +84,13 @@ class TextFiles:
             for name, path in named.items()
             if path is not None
         }
+        self._hashes: dict[str, str] = {}
         self.label = ", ".join(file.path.name for file in self._files.values())
 
     def evidence(self) -> Evidence:
         """The hash of each file."""
-        return {name: file.sha256() for name, file in self._files.items()}
+        self._hashes = {name: file.sha256() for name, file in self._files.items()}
+        return dict(self._hashes)
 
     def read(self, talk: Talk) -> Text:
         """Each split's file, or its share of the one."""
@@ -114,7 +116,7 @@ class TextFiles:
 
     def details(self, counts: TextCounts) -> Details:
         """Name and hash of each file."""
-        return {name: f"{file.path.name} sha256:{file.sha256()}" for name, file in self._files.items()}
+        return {name: f"{file.path.name} sha256:{self._hashes[name]}" for name, file in self._files.items()}
 
 
 @contextmanager
