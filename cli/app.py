@@ -1,5 +1,6 @@
 """All commands, and what an error of each kind comes to."""
 
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ def tiedlm(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; its exit code. Raises KeyboardInterrupt and BrokenPipeError."""
+    """Run one command; its exit code. Raises BrokenPipeError."""
     set_up_streams()
     as_json, debug = "--json" in arguments, "--debug" in arguments
     try:
@@ -56,8 +57,11 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Exit as done:
         sys.stdout.flush()
         return done.exit_code
-    except (KeyboardInterrupt, BrokenPipeError):
+    except BrokenPipeError:
         raise
+    except KeyboardInterrupt:
+        print_error("interrupted", "", "interrupted while no run was under way", as_json)
+        return 128 + signal.SIGINT
     except Exception as error:  # noqa: BLE001 (the last place where it can be told in plain words)
         if debug:
             traceback.print_exc()

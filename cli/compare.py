@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,24 +37,17 @@ def compare(
     debug: options.Debug = False,
 ) -> None:
     """Train what is lacking, then compare. Finished runs are not trained again; failed ones are listed."""
-    from tiedlm.experiment.compare import gather
-
-    def show(comparison: "Comparison") -> None:
-        from tiedlm.report.tables import render_comparison
-
-        render_comparison(comparison, console(), details)
+    from tiedlm.experiment import compare as experiments
 
     folders, config = _sort_out(what or [], runs_dir)
     if folders:
-        comparison = gather(folders, baseline)
+        _refuse_changes(settings, device, fresh, dry_run)
+        comparison, failed = experiments.gather(folders, baseline), False
     else:
-        from tiedlm.experiment import compare as experiments
-        from tiedlm.experiment.config import load_experiment
-        from tiedlm.talk import Talk
-
         changes = options.all_settings(settings, training__device=device, baseline=baseline)
-        experiment = load_experiment(config, changes)
-        cache = options.cache_folder(cache_dir)
+        from tiedlm.experiment.config import load_experiment
+
+        experiment, cache = load_experiment(config, changes), options.cache_folder(cache_dir)
         if dry_run:
             from tiedlm.experiment.plan import plan
 
@@ -61,17 +55,46 @@ def compare(
 
             print_forecast(plan(experiment, runs_dir), cache, as_json)
             return
-        meanwhile = (lambda comparison: None) if as_json else show
+        from tiedlm.talk import Talk
+
         comparison = experiments.compare(
-            experiment, runs_dir=runs_dir, cache_dir=cache, fresh=fresh, talk=Talk(), show=meanwhile
+            experiment,
+            runs_dir=runs_dir,
+            cache_dir=cache,
+            fresh=fresh,
+            talk=Talk(),
+            show=_announce if as_json or not sys.stdout.isatty() else partial(_show, details=details),
         )
+        failed = bool(comparison.failures)
     if as_json:
         print_json(comparison.model_dump(mode="json"))
     else:
-        show(comparison)
-    if comparison.failures:
-        sys.stdout.flush()
+        _show(comparison, details)
+    if failed:
         raise typer.Exit(1)
+
+
+def _show(comparison: "Comparison", details: bool) -> None:
+    from tiedlm.report.tables import render_comparison
+
+    render_comparison(comparison, console(), details)
+
+
+def _announce(comparison: "Comparison") -> None:
+    """How it stands, as talk: stdout is to hold the end alone."""
+    from tiedlm.talk import Talk
+
+    Talk().say(comparison.verdict)
+
+
+def _refuse_changes(settings: list[str] | None, device: str | None, fresh: bool, dry_run: bool) -> None:
+    """Nothing is trained where folders are compared, so that what would change the training is a mistake."""
+    from tiedlm.config import ConfigError, Problem
+
+    given = {"--set": settings, "--device": device, "--fresh": fresh, "--dry-run": dry_run}
+    for option, value in given.items():
+        if value:
+            raise ConfigError(Problem(option, "needs a config: finished runs are only compared"))
 
 
 def _sort_out(what: Sequence[str], runs_dir: Path) -> tuple[list[Path], str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import print_json
+from .output import print_json, print_text
 
 
 def generate(
@@ -41,4 +41,4 @@ def generate(
     if as_json:
         print_json({"run": str(run), "prompt": prompt, "text": text})
     else:
-        typer.echo(f"{prompt}{text}")
+        print_text(f"{prompt}{text}")

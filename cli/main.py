@@ -14,18 +14,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .app import run
 
         return run(given)
-    except KeyboardInterrupt:  # while starting up, or where no run was there to be saved
+    except KeyboardInterrupt:  # while starting up
         return INTERRUPTED
     except BrokenPipeError:  # whoever read our output has seen enough
-        _discard_output()
+        _give_up_broken_streams()
         return BROKEN_PIPE
 
 
-def _discard_output() -> None:
+def _give_up_broken_streams() -> None:
     """Let the interpreter's own last flush go nowhere."""
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -33,6 +33,11 @@ def print_json(document: Any) -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def print_text(text: str) -> None:
+    """Text that nobody has checked, without characters that could steer a terminal; it keeps its lines."""
+    sys.stdout.write("\n".join(_printable(line) for line in text.split("\n")) + "\n")
+
+
 def print_error(kind: str, key: str, message: str, as_json: bool) -> None:
     """What went wrong: on stderr for people, with `--json` also on stdout as the one document."""
     sys.stderr.write("".join(f"tiedlm: {_printable(line)}\n" for line in message.splitlines()))

@@ -13,7 +13,7 @@ import pytest
 
 from cli.app import tell
 from cli.main import main
-from cli.output import print_json
+from cli.output import print_json, print_text
 from tiedlm.config import ConfigError, Problem
 from tiedlm.errors import Interrupted, RunError
 
@@ -195,6 +195,11 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(capsys: pytest.Captur
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_text_from_a_model_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_text("one\ntwo\x1b[31m\r\x07 ē")
+    assert capsys.readouterr().out == "one\ntwo\\x1b[31m\\r\\x07 ē\n"
+
+
 def test_json_never_holds_nan(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"a": [float("nan"), 1.5, {"b": float("inf")}], "c": (1, "ē")})
     out = capsys.readouterr().out
@@ -264,6 +269,15 @@ def test_finished_runs_are_only_printed(
     assert "nats per token" in out
     assert main(["train", "--config", "tiny.yaml", "--variant", "tied", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["variant"] == "tied"
+
+
+def test_changes_need_a_config_to_change(
+    compared: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(compared[0])
+    for words in (["--set", "training.steps=5"], ["--fresh"], ["runs/tiny", "--dry-run"], ["--device", "cpu"]):
+        assert main(["compare", *words]) == 2
+        assert "needs a config" in capsys.readouterr().err
 
 
 def test_another_recipe_for_a_run_that_is_there_is_refused(
@@ -366,6 +380,20 @@ def test_a_closed_pipe_is_no_traceback(compared: tuple[Path, dict[str, Any]]) ->
         assert process.returncode == 141, words
         assert "Error" not in process.stderr
         assert "Exception" not in process.stderr
+
+
+def test_a_closed_pipe_for_both_streams_is_quiet_too(compared: tuple[Path, dict[str, Any]]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run(
+        [sys.executable, "-c", "import sys; from cli.main import main; sys.exit(main())", "compare"],
+        stdout=writer,
+        stderr=writer,
+        cwd=compared[0],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    os.close(writer)
+    assert process.returncode == 141
 
 
 def test_a_stdout_that_is_not_utf_8_gets_ascii(compared: tuple[Path, dict[str, Any]]) -> None:
