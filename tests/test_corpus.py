@@ -173,7 +173,8 @@ def python_docs(reading: tuple[Text, set[str]]) -> Text:
 
 
 def test_the_embedded_corpus_never_imports_what_it_reads(reading: tuple[Text, set[str]]) -> None:
-    assert reading[1] <= {"pydoc_data", "pydoc_data.topics"}
+    imported = {name for name in reading[1] if not name.startswith("encodings.")}  # of sources not in UTF-8
+    assert imported <= {"pydoc_data", "pydoc_data.topics"}
 
 
 def test_the_embedded_corpus_is_enough_english_in_each_split(python_docs: Text) -> None:

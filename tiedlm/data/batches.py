@@ -24,9 +24,8 @@ class Batches:
     def __init__(self, ids: Ids, seq_len: int, batch_size: int, seed: int) -> None:
         num_tokens = len(ids) - 1
         if num_tokens < 2:
-            raise ConfigError(
-                Problem("data.corpus", f"the train split has {max(num_tokens, 0)} tokens: too few to train")
-            )
+            message = f"the train split needs 2 tokens at least to train on, it has {max(num_tokens, 0)}"
+            raise ConfigError(Problem("data.corpus", message))
         self._ids = ids
         self._seq_len = seq_len
         self._batch_size = batch_size

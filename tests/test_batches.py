@@ -1,0 +1,83 @@
+"""Training windows: each target once an epoch, and any step from its number alone."""
+
+import numpy as np
+import pytest
+
+from tiedlm.config import ConfigError
+from tiedlm.data.batches import IGNORED, Batches
+from tiedlm.data.frequencies import unigram_nll
+
+
+def numbered(num_tokens: int) -> np.ndarray:
+    """Ids that say where they stand, so that each target can be told apart."""
+    return np.arange(num_tokens + 1, dtype=np.uint16)
+
+
+@pytest.mark.parametrize(
+    ("num_tokens", "seq_len", "batch_size"), [(100, 10, 5), (101, 10, 5), (99, 10, 7), (64, 32, 1), (31, 8, 3)]
+)
+def test_each_epoch_has_every_target_exactly_once(num_tokens: int, seq_len: int, batch_size: int) -> None:
+    batches = Batches(numbered(num_tokens), seq_len, batch_size, seed=0)
+    assert batches.num_windows == -(-num_tokens // seq_len)
+    rows = [row for step in range(2 * batches.num_windows) for row in batches.batch(step)[1]]
+    for epoch in range(2):
+        targets = np.concatenate(rows[epoch * batches.num_windows : (epoch + 1) * batches.num_windows])
+        assert sorted(targets[targets != IGNORED].tolist()) == list(range(1, num_tokens + 1))
+
+
+def test_each_target_is_the_token_after_its_id_and_the_last_window_is_padded() -> None:
+    ids = numbered(103)
+    batches = Batches(ids, seq_len=10, batch_size=11, seed=3)
+    inputs, targets = batches.batch(0)
+    assert inputs.shape == targets.shape == (11, 10) and inputs.dtype == targets.dtype == np.int64
+    real = targets != IGNORED
+    assert (targets[real] == inputs[real] + 1).all()
+    assert sorted(real.sum(axis=1).tolist()) == [3, *[10] * 10]
+    assert set(inputs[~real].tolist()) <= set(ids.tolist()), "padding is an id that the model knows"
+
+
+def test_a_batch_depends_on_its_step_alone() -> None:
+    ids = numbered(1000)
+    straight = Batches(ids, 16, 6, seed=1)
+    expected = [straight.batch(step) for step in range(40)]
+    for step in (39, 0, 17, 10, 11):  # 63 windows an epoch: step 10 lies across two
+        inputs, targets = Batches(ids, 16, 6, seed=1).batch(step)
+        assert (inputs == expected[step][0]).all() and (targets == expected[step][1]).all()
+
+
+def test_epochs_and_seeds_have_orders_of_their_own() -> None:
+    def order(seed: int, epoch: int) -> list[int]:
+        return Batches(numbered(640), 10, 64, seed).batch(epoch)[0][:, 0].tolist()  # type: ignore[no-any-return]
+
+    orders = [order(0, 0), order(0, 1), order(1, 0)]
+    assert len({tuple(found) for found in orders}) == 3
+    assert all(sorted(found) == list(range(0, 640, 10)) for found in orders)
+
+
+def test_steps_per_epoch_is_a_fraction() -> None:
+    assert Batches(numbered(100), 10, 4, seed=0).steps_per_epoch == 2.5
+
+
+def test_fewer_tokens_than_a_window_make_one_padded_window() -> None:
+    batches = Batches(numbered(2), seq_len=8, batch_size=1, seed=0)
+    inputs, targets = batches.batch(5)
+    assert batches.num_windows == 1
+    assert targets.tolist() == [[1, 2, *[IGNORED] * 6]]
+    assert inputs[0, :2].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("num_tokens", [0, 1])
+def test_too_few_tokens_to_train_on_are_refused(num_tokens: int) -> None:
+    with pytest.raises(ConfigError, match=f"needs 2 tokens at least to train on, it has {num_tokens}"):
+        Batches(numbered(num_tokens), 8, 1, seed=0)
+
+
+def test_unigram_nll_is_the_sum_of_smoothed_log_frequencies() -> None:
+    frequencies = np.array([5, 0, 2, 1])
+    targets = np.array([0, 0, 1, 3, 2], np.uint16)
+    expected = -sum(np.log((frequencies[target] + 1) / (8 + 4)) for target in targets)
+    assert unigram_nll(targets, frequencies) == pytest.approx(expected, rel=1e-14)
+
+
+def test_unigrams_without_any_count_score_as_uniform() -> None:
+    assert unigram_nll(np.array([1, 2, 3]), np.zeros(7, np.int64)) == pytest.approx(3 * np.log(7), rel=1e-14)
