@@ -51,6 +51,8 @@ def reasons_for_null(comparison: Comparison) -> Iterator[str]:
     said: set[str] = set()
     for variant in comparison.variants:
         for split, summary in variant.splits.items():
+            if split == "train":  # a part of it is scored, which says enough
+                continue
             for what, reason in (("word perplexity", summary.words_reason), ("bits per byte", summary.bytes_reason)):
                 line = f"{split}, {what}: none, {reason}."
                 if reason and line not in said:
@@ -87,7 +89,9 @@ def _scored(comparison: Comparison) -> str:
             windows = f"in windows of {split.seq_len:,}" + (
                 "" if split.stride == split.seq_len else f" every {split.stride:,}"
             )
-            return f"; test split of {once.tokens:,} tokens{words}, {windows}"
+            train = variant.splits.get("train")
+            sample = f"; train nll on the first {train.per_seed[0].tokens:,} tokens of train" if train else ""
+            return f"; test split of {once.tokens:,} tokens{words}, {windows}{sample}"
     return ""
 
 

@@ -23,6 +23,7 @@ def main_records(comparison: Comparison) -> Records:
         _row("FLOPs per token", variants, lambda variant: numbers.count(variant.parameters.flops_per_token)),
         _row("seeds", variants, lambda variant: seeds_in_words(len(variant.seeds))),
         *(_row(f"{split} perplexity", variants, _perplexity(split)) for split in _present(variants, _FIRST)),
+        *_word_perplexity_row(variants),
         *(_difference_row(comparison, split) for split in _present(variants, _FIRST) if comparison.differences),
         *(_row(f"{split} nll per token", variants, _nats(split)) for split in _present(variants, reversed(SPLITS))),
         _row("peak GPU memory, allocated", variants, lambda v: numbers.memory(v.memory.gpu_peak_allocated_bytes)),
@@ -135,6 +136,15 @@ def _saving(variant: VariantSummary, baseline: str) -> str:
 
 def _absent(variant: VariantSummary, baseline: str) -> str:
     return "baseline" if variant.name == baseline else numbers.NOTHING
+
+
+def _word_perplexity_row(variants: Sequence[VariantSummary]) -> Iterator[Row]:
+    """What the literature reports of WikiText; only where a figure per word is one of the original text."""
+    scored = [variant.splits["test"].word_perplexity for variant in variants if "test" in variant.splits]
+    if any(value is not None for value in scored):
+        yield _row(
+            "test perplexity per word", variants, _of_split("test", lambda s: numbers.decimal(s.word_perplexity, 2))
+        )
 
 
 def _difference_row(comparison: Comparison, split: str) -> Row:
