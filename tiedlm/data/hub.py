@@ -1,5 +1,6 @@
 """Text data sets of the Hugging Face hub, through the `datasets` library and its own cache."""
 
+import errno
 import os
 import re
 import ssl
@@ -208,8 +209,9 @@ def _explained(error: Exception, source: HubSource) -> ConfigError | RunError:
             f"{source.label} is not in the cache ({_datasets_cache()}) and the hub is out of reach.\n"
             "Run once with a network (HF_ENDPOINT names a mirror), or copy a warm cache and set HF_HOME to it.",
         )
+    full = isinstance(error, OSError) and error.errno == errno.ENOSPC
     return RunError(
-        "download",
+        "disk" if full else "download",
         f"{source.label} could not be had from {_endpoint()}: {text[:300]}\n"
         "Start again: what is already there is kept. HF_ENDPOINT names a mirror.",
     )

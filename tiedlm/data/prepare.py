@@ -3,41 +3,30 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import filelock
-import numpy as np
-import numpy.typing as npt
 import pydantic
 
 from tiedlm.data.config import SPLITS, DataConfig, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord, Evidence, open_corpus, refuse_empty
-from tiedlm.data.counting import SplitCounts, TextCounts, count_text
+from tiedlm.data.counting import TextCounts, count_text
 from tiedlm.data.documents import Row, Text
-from tiedlm.data.tokenizer import Ids, Tokenizer, load_tokenizer, tokenizer_identity, train_tokenizer
-from tiedlm.data.tokens import (
-    FREQUENCIES,
-    META,
-    TokensMeta,
-    WrittenSplit,
-    clear,
-    read_ids,
-    read_meta,
-    write_meta,
-    write_split,
-)
+from tiedlm.data.prepared import PreparedData, SplitTokens, open_prepared
+from tiedlm.data.tokenizer import Tokenizer, tokenizer_identity, train_tokenizer
+from tiedlm.data.tokens import META, TokensMeta, WrittenSplit, clear, read_meta, write_meta, write_split
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.talk import SILENT, Talk, Update
 
+__all__ = ["PreparedData", "SplitTokens", "default_cache_dir", "find_prepared", "prepare"]
+
 _SAY_EVERY = 1 << 20
-POLICY = 1
+POLICY = 2
 """Raised whenever reading, counting or tokenizing changes, so that what older code stored is not used."""
 
 
@@ -50,63 +39,6 @@ def default_cache_dir() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "tiedlm"
 
 
-@dataclass(frozen=True)
-class SplitTokens:
-    """The tokens of one split, and the counts of its original text.
-
-    `ids` (N + 1,) are a memory map; ids[0] is the end of text, so that the first token has a context too, and every
-    ids[1:] is a target. `document_starts` (num_documents,) are offsets into ids[1:]. `words` count one end of line a
-    row; `words_reason` and `bytes_reason` say why a figure per word or byte would not be one of the original text.
-    """
-
-    ids: Ids
-    num_tokens: int
-    document_starts: npt.NDArray[np.int64]
-    words: int
-    rows: int
-    bytes: int
-    documents: int
-    words_reason: str | None
-    bytes_reason: str | None
-
-    def document_index(self) -> npt.NDArray[np.int32]:
-        """The number of the document that each token belongs to, (N,)."""
-        ends = np.append(self.document_starts[1:], self.num_tokens)
-        return np.repeat(np.arange(len(ends), dtype=np.int32), ends - self.document_starts)
-
-
-@dataclass(frozen=True)
-class PreparedData:
-    """Text as tokens, ready to train on. `tokens_sha256` covers V, the end of text and the ids of all splits."""
-
-    vocab_size: int
-    end_of_text: int
-    frequencies: npt.NDArray[np.int64]
-    corpus: CorpusRecord
-    tokenizer_label: str
-    tokens_sha256: str
-    notes: list[str]
-    _splits: dict[Split, SplitTokens] = field(repr=False)
-    _tokenizer_config: TokenizerConfig = field(repr=False)
-    _folder: Path = field(repr=False)
-
-    def split(self, name: Split) -> SplitTokens:
-        """One split's tokens."""
-        return self._splits[name]
-
-    def encode(self, text: str) -> list[int]:
-        """The ids of `text`, with no end of text after it."""
-        return self._tokenizer.encode(text)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`."""
-        return self._tokenizer.decode(ids)
-
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        return load_tokenizer(self._tokenizer_config, self._folder)
-
-
 def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT) -> PreparedData:
     """The tokens of a config, from the cache where they are there and whole, else made and stored.
 
@@ -117,7 +49,7 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT) -> Prepare
         return found
     request = _Request(config, cache_dir)
     try:
-        return _open(request, *_make(request, talk))
+        return request.open(*_make(request, talk))
     except OSError as error:
         raise RunError("disk", f"{cache_dir} cannot be used as a cache: {error}") from error
 
@@ -127,7 +59,7 @@ def find_prepared(config: DataConfig, cache_dir: Path) -> PreparedData | None:
     request = _Request(config, cache_dir)
     counts = request.stored_counts()
     meta = read_meta(request.folder(counts)) if counts else None
-    return _open(request, counts, meta, []) if counts and meta else None
+    return request.open(counts, meta, []) if counts and meta else None
 
 
 class _Request:
@@ -156,6 +88,11 @@ class _Request:
     def folder(self, counts: TextCounts) -> Path:
         """Where the tokens of a text are kept, named by everything that determines them."""
         return self._cache_dir / "tokens" / _key([counts.sha256, self._tokenizer])
+
+    def open(self, counts: TextCounts, meta: TokensMeta, notes: list[str]) -> PreparedData:
+        """The prepared data, with `notes` on how it came about."""
+        corpus = CorpusRecord(self.corpus.caption(counts), self.corpus.details(counts), counts.sha256)
+        return open_prepared(self.folder(counts), meta, counts, corpus, self.config.tokenizer, notes)
 
 
 def _key(parts: list[Any]) -> str:
@@ -225,34 +162,3 @@ def _alone(folder: Path, talk: Talk) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _open(request: _Request, counts: TextCounts, meta: TokensMeta, notes: list[str]) -> PreparedData:
-    folder, corpus = request.folder(counts), request.corpus
-    return PreparedData(
-        vocab_size=meta.vocab_size,
-        end_of_text=meta.end_of_text,
-        frequencies=np.fromfile(folder / FREQUENCIES, "<i8"),
-        corpus=CorpusRecord(corpus.caption(counts), corpus.details(counts), counts.sha256),
-        tokenizer_label=meta.label,
-        tokens_sha256=meta.tokens_sha256,
-        notes=[*meta.notes, *notes],
-        _splits={split: _split(folder, split, meta, counts.splits[split]) for split in SPLITS},
-        _tokenizer_config=request.config.tokenizer,
-        _folder=folder,
-    )
-
-
-def _split(folder: Path, split: Split, meta: TokensMeta, counts: SplitCounts) -> SplitTokens:
-    stored = meta.splits[split]
-    return SplitTokens(
-        ids=read_ids(folder / f"{split}.ids", meta.dtype),
-        num_tokens=stored.num_tokens,
-        document_starts=np.fromfile(folder / f"{split}.starts", "<i8"),
-        words=counts.words,
-        rows=counts.rows,
-        bytes=counts.bytes,
-        documents=counts.documents,
-        words_reason=stored.words_reason,
-        bytes_reason=stored.bytes_reason,
-    )

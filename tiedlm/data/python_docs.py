@@ -17,9 +17,11 @@ from tiedlm.data.documents import Text, rows_of
 from tiedlm.errors import RunError
 from tiedlm.talk import Talk
 
-CAPTION = "embedded corpus, not WikiText-103"
+CAPTION = "the embedded corpus, not WikiText-103"
 HELD_OUT = 0.08
 """The share of bytes that validation and test may each have."""
+REPEATED = 0.01
+"""A package is held out only while at most this share of its runs of 8 words stands in other packages too."""
 _NOT_READ = {"__pycache__", "site-packages", "dist-packages", "test", "tests", "idle_test"}
 _TOPICS = "pydoc_data.topics"
 
@@ -122,31 +124,43 @@ def _printable(docstring: str) -> str:
 
 
 def _split(documents: Documents) -> Text:
-    """Documents in the order of their names, dealt by package so that no split holds a copy of another's text.
+    """Documents in the order of their names, dealt by package so that held-out text is not a copy of train text.
 
     Packages come in an order that depends on their names alone (by hash), so that each split is a mixture. Each goes
-    to the first of test and validation that has room for it, else to train; so a package larger than a held-out
-    split, as the help topics are, is always train.
+    to the first of test and validation that has room for it, else to train; to train in any case where other packages
+    repeat its text. A package larger than a held-out split, as the help topics are, is always train.
     """
     sizes: dict[str, int] = {}
     for name, text in documents.items():
         sizes[_package(name)] = sizes.get(_package(name), 0) + len(text.encode())
+    repeated = _repeated(documents)
     allowance = HELD_OUT * sum(sizes.values())
     room: dict[Split, float] = {"test": allowance, "validation": allowance}
     split_of: dict[str, Split] = {}
     for package in sorted(sizes, key=lambda name: hashlib.sha256(name.encode()).digest()):
-        split_of[package] = next((split for split, left in room.items() if sizes[package] <= left), "train")
+        fits = (split for split, left in room.items() if sizes[package] <= left)
+        split_of[package] = "train" if repeated[package] > REPEATED else next(fits, "train")
         if split_of[package] != "train":
             room[split_of[package]] -= sizes[package]
-    return {
-        split: [
-            row for name in sorted(documents) if split_of[_package(name)] == split for row in rows_of(documents[name])
-        ]
-        for split in SPLITS
-    }
+    names = {split: [name for name in sorted(documents) if split_of[_package(name)] == split] for split in SPLITS}
+    return {split: [row for name in names[split] for row in rows_of(documents[name])] for split in SPLITS}
 
 
 def _package(document: str) -> str:
     """The package of a document; one spelling for `decimal`, `_decimal` and `_pydecimal`, which copy each other."""
     top = document.partition("/")[0].removesuffix(".py")
     return top.removeprefix("_py").lstrip("_") or top
+
+
+def _repeated(documents: Documents) -> dict[str, float]:
+    """The share of each package's runs of 8 words that stand in another package too."""
+    owner: dict[tuple[str, ...], str] = {}
+    shared: set[tuple[str, ...]] = set()
+    runs: dict[str, list[tuple[str, ...]]] = {_package(name): [] for name in documents}
+    for name, text in documents.items():
+        package, words = _package(name), text.split()
+        for run in zip(*(words[shift:] for shift in range(8)), strict=False):
+            runs[package].append(run)
+            if owner.setdefault(run, package) != package:
+                shared.add(run)
+    return {package: sum(run in shared for run in own) / max(1, len(own)) for package, own in runs.items()}

@@ -116,7 +116,8 @@ class TextFiles:
 
     def details(self, counts: TextCounts) -> Details:
         """Name and hash of each file."""
-        return {name: f"{file.path.name} sha256:{self._hashes[name]}" for name, file in self._files.items()}
+        hashes = self._hashes or self.evidence()
+        return {name: f"{file.path.name} sha256:{hashes[name]}" for name, file in self._files.items()}
 
 
 @contextmanager
