@@ -237,3 +237,11 @@ def test_a_config_that_is_nowhere_lists_what_is_there(
 def test_problems_are_lines_with_their_source() -> None:
     error = ConfigError(Problem("a.b", "is required"), Problem("", "is empty"), source="x.yaml")
     assert str(error) == "x.yaml: a.b: is required\nx.yaml: is empty"
+
+
+def test_a_config_can_extend_one_that_comes_with_the_package(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("extends: quickstart\nname: mine\n")
+    raw = read_config(mine)
+    assert raw["name"] == "mine"
+    assert raw["data"] == read_config(find_config("quickstart"))["data"]

@@ -96,7 +96,7 @@ def test_a_warm_start_leaves_the_slow_libraries_alone(tmp_path: Path) -> None:
     first, again = (_prepare_elsewhere(config, tmp_path) for _ in range(2))
     assert "tokenizers" in first["imported"] and again["imported"] == []
     assert again["tokens_sha256"] == first["tokens_sha256"]
-    assert again["caption"] == "embedded corpus, not WikiText-103"
+    assert again["caption"] == "the embedded corpus, not WikiText-103"
     assert again["details"]["python"] == ".".join(map(str, sys.version_info[:3]))
 
 

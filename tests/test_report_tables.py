@@ -107,10 +107,10 @@ def test_measured_memory_is_shown_in_mebibytes() -> None:
 
 
 def test_an_embedded_text_is_called_that_and_not_wikitext() -> None:
-    corpus = Corpus(caption="embedded corpus, not WikiText-103", details={}, vocab_size=4_096, tokenizer="bytes")
+    corpus = Corpus(caption="the embedded corpus, not WikiText-103", details={}, vocab_size=4_096, tokenizer="bytes")
     text = shown(example_comparison(corpus=corpus))
-    assert text.startswith("On embedded corpus, not WikiText-103; V=4,096")
-    assert "Text: embedded corpus, not WikiText-103; bytes" in text
+    assert text.startswith("On the embedded corpus, not WikiText-103; V=4,096")
+    assert "Text: the embedded corpus, not WikiText-103; bytes" in text
 
 
 def test_runs_that_are_no_pairs_say_why_and_show_no_interval() -> None:

@@ -135,7 +135,10 @@ def read_text(path: Path) -> str:
 
 
 def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
-    """The mapping in a config file with everything it `extends` underneath."""
+    """The mapping in a config file with everything it `extends` underneath.
+
+    What it extends is a path from its own folder, else the name of a config that comes with the package.
+    """
     source, resolved = str(path), path.resolve()
     if resolved in _above:
         chain = " -> ".join(item.name for item in [*_above, resolved])
@@ -148,9 +151,10 @@ def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
         return raw
     if not isinstance(parent, str):
         raise ConfigError(Problem("extends", f"{parent!r}: must be the name of a file"), source=source)
-    below = path.parent / parent
-    if not _is_there(below):
-        raise ConfigError(Problem("extends", f"{below} does not exist"), source=source)
+    below = path.parent / parent if _is_there(path.parent / parent) else _packaged(parent)
+    if below is None:
+        message = f"{path.parent / parent} does not exist, and no config of that name comes with the package"
+        raise ConfigError(Problem("extends", message), source=source)
     return merge(read_config(below, (*_above, resolved)), raw)
 
 
@@ -163,15 +167,20 @@ def find_config(name: str | Path) -> Path:
     there = _is_there(path)
     if there and not path.is_dir():
         return path
-    packaged = packaged_configs()
     wanted = str(name)
-    for candidate in (wanted, f"{wanted}.yaml", f"shapes/{wanted}", f"shapes/{wanted}.yaml"):
-        if candidate in packaged:
-            return packaged[candidate]
+    found = _packaged(wanted)
+    if found is not None:
+        return found
     if there:
         raise ConfigError(Problem("", "is a folder, not a config file"), source=wanted)
-    names = ", ".join(key.removesuffix(".yaml") for key in packaged)
+    names = ", ".join(key.removesuffix(".yaml") for key in packaged_configs())
     raise ConfigError(Problem("", f"no such file, and none of the packaged configs: {names}"), source=wanted[:200])
+
+
+def _packaged(name: str) -> Path | None:
+    packaged = packaged_configs()
+    candidates = (name, f"{name}.yaml", f"shapes/{name}", f"shapes/{name}.yaml")
+    return next((packaged[candidate] for candidate in candidates if candidate in packaged), None)
 
 
 def _is_there(path: Path) -> bool:
