@@ -146,6 +146,14 @@ def test_d05_an_empty_cache_offline_fails_soon_and_says_what_to_do(tmp_path: Pat
     assert "HF_ENDPOINT" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_d05_offline_another_revision_is_not_taken_for_the_one_asked(place: Place, loaded: Any) -> None:
+    done = place.run({"type": "wikitext", "revision": "a" * 40}, HF_HUB_OFFLINE="1")
+    assert loaded and not done.stdout
+    assert (
+        f"RunError offline Salesforce/wikitext wikitext-103-v1 revision {'a' * 40} is not in the cache" in done.stderr
+    )
+
+
 def test_a_download_that_ends_early_is_one_clear_error(tmp_path: Path) -> None:
     broken = Hub(WIKITEXT.repository, WIKITEXT.configs, cut_short=True)
     with broken.serve() as endpoint:

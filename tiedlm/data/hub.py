@@ -63,7 +63,10 @@ class HubSource:
 
         whole = self._load_dataset(datasets)
         folders = {Path(file["filename"]).parent.name for part in whole.values() for file in part.cache_files}
-        self._commit = next((name for name in folders if re.fullmatch(_COMMIT, name)), self._commit)
+        loaded = next((name for name in folders if re.fullmatch(_COMMIT, name)), self._commit)
+        if self._commit not in (None, loaded):  # offline, the library takes whichever revision its cache has
+            raise _out_of_reach(self, f"revision {self._commit} ")
+        self._commit = loaded
         return {split: self._column(datasets, whole, split) for split in SPLITS}
 
     def _load_dataset(self, datasets: Any, split: str | None = None, key: str = "") -> Any:
@@ -204,14 +207,18 @@ def _explained(error: Exception, source: HubSource) -> ConfigError | RunError:
     if kinds & {"DatasetNotFoundError", "RepositoryNotFoundError", "EntryNotFoundError"}:
         return ConfigError(Problem("data.corpus.id", f"no data set {source.id!r} at {_endpoint()} that you may read"))
     if _is_offline() or "LocalEntryNotFoundError" in text or "Couldn't reach" in text:
-        return RunError(
-            "offline",
-            f"{source.label} is not in the cache ({_datasets_cache()}) and the hub is out of reach.\n"
-            "Run once with a network (HF_ENDPOINT names a mirror), or copy a warm cache and set HF_HOME to it.",
-        )
+        return _out_of_reach(source)
     full = isinstance(error, OSError) and error.errno == errno.ENOSPC
     return RunError(
         "disk" if full else "download",
         f"{source.label} could not be had from {_endpoint()}: {text[:300]}\n"
         "Start again: what is already there is kept. HF_ENDPOINT names a mirror.",
+    )
+
+
+def _out_of_reach(source: HubSource, revision: str = "") -> RunError:
+    return RunError(
+        "offline",
+        f"{source.label} {revision}is not in the cache ({_datasets_cache()}) and the hub is out of reach.\n"
+        "Run once with a network (HF_ENDPOINT names a mirror), or copy a warm cache and set HF_HOME to it.",
     )
