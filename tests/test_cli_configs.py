@@ -7,7 +7,7 @@ import pytest
 
 from cli.main import main
 from tiedlm.config import ConfigError
-from tiedlm.config_file import copy_config, packaged_configs, read_config
+from tiedlm.config_file import copy_config, packaged_configs, purpose, read_config
 from tiedlm.experiment.config import is_shape, load_experiment, load_shape
 
 
@@ -20,6 +20,14 @@ def test_the_list_names_each_with_its_purpose(capsys: pytest.CaptureFixture[str]
     assert main(["configs"]) == 0
     out = capsys.readouterr().out
     assert all(name in out for name in packaged_configs())
+
+
+def test_a_purpose_is_a_whole_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("# For those who\n# want it. And others.\n# More.\nname: x  # not this\n")
+    assert purpose(path) == "For those who want it. And others."
+    path.write_text("name: x\n")
+    assert purpose(path) == ""
 
 
 def test_a_config_is_shown_as_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:

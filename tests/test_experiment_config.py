@@ -7,6 +7,7 @@ import pytest
 from tiedlm.config import ConfigError, Raw, first_difference
 from tiedlm.config_file import apply_settings, load_yaml
 from tiedlm.experiment.config import Experiment, experiment_from, is_shape, load_experiment, load_shape
+from tiedlm.experiment.plan import pick, place
 
 EXPERIMENT = """
 name: small
@@ -180,3 +181,11 @@ def test_mistakes_in_a_file_say_which_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_experiment(path)
     assert str(caught.value) == f'{path}: variants.third.model.dim: "x": must be a whole number'
+
+
+@pytest.mark.parametrize("arm", ["tied", "untied"])
+def test_the_arms_of_wikitext_103_and_their_experiment_share_runs(arm: str, tmp_path: Path) -> None:
+    alone, whole = load_experiment(f"{arm}.yaml"), load_experiment("wikitext103.yaml")
+    run = place(pick(alone), tmp_path)
+    assert run == place(pick(whole, arm, run.config.seed), tmp_path)
+    assert run.config.seed in whole.seeds

@@ -197,9 +197,13 @@ def packaged_configs() -> dict[str, Path]:
 
 
 def purpose(path: Path) -> str:
-    """What a config is for: its first line, where that is a comment."""
-    first = read_text(path).partition("\n")[0]
-    return first.removeprefix("#").strip() if first.startswith("#") else ""
+    """What a config is for: the comment at its top, up to the first line that ends a sentence."""
+    said: list[str] = []
+    for line in read_text(path).splitlines():
+        if not line.startswith("#") or (said and said[-1].endswith(".")):
+            break
+        said.append(line.removeprefix("#").strip())
+    return " ".join(said)
 
 
 def copy_config(name: str, destination: Path) -> list[Path]:
