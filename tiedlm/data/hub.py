@@ -72,7 +72,7 @@ class HubSource:
     def _load_dataset(self, datasets: Any, split: str | None = None, key: str = "") -> Any:
         try:
             return datasets.load_dataset(self.id, self.config, revision=self.revision, split=split)
-        except Exception as error:
+        except Exception as error:  # the library, its transports and Arrow have no common base
             if split and isinstance(error, ValueError):
                 raise ConfigError(Problem(key, f"{split!r}: {error}")) from None
             raise _explained(error, self) from error
