@@ -25,7 +25,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         with open(name, "rb") as written:  # noqa: PTH123 (a descriptor to sync)
             os.fsync(written.fileno())
         Path(name).replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise RunError(
             "disk", f"{path} could not be written: {error.strerror or error} (disk full, or no right to write?)"
@@ -47,7 +47,8 @@ def _umask() -> int:
     return mask
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder last."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

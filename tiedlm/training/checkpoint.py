@@ -6,88 +6,99 @@ progress.json (counters), and manifest.json (size and SHA-256 of the others, wri
 
 import hashlib
 import json
+import os
+import pickle
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tiedlm.errors import RunError
+from tiedlm.files import sync_folder
 from tiedlm.talk import Talk
 
 _NAME = re.compile(r"step-(\d+)")
+_MANIFEST = "manifest.json"
 _FILES = ("model.safetensors", "optimizer.pt", "progress.json")
 
 
 @dataclass
 class Snapshot:
-    """Everything that one more step needs: tensors by name, optimizer state, counters as plain JSON values."""
+    """Everything that one more step needs: tensors by name, optimizer state, counters as plain JSON values.
+
+    `tokens_sha256` tells the tokens that it was trained on.
+    """
 
     step: int
     weights: dict[str, Tensor]
     optimizer: dict[str, Any]
     progress: dict[str, Any]
+    tokens_sha256: str = ""
 
 
 def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
     """Write a checkpoint under its final name only once it is whole, then drop all but the newest `keep_last`.
 
+    A checkpoint of a later step can only be one that was passed over when this run went on: it goes too.
     Raises RunError("disk") that names the path; the checkpoints before it stay.
     """
     final = folder / f"step-{snapshot.step}"
     partial = folder / f".{final.name}.part"
     try:
-        shutil.rmtree(partial, ignore_errors=True)
+        for left in folder.glob(".step-*.part"):  # by a process that was killed while it saved
+            shutil.rmtree(left)
         partial.mkdir(parents=True)
         save_file({name: tensor.contiguous() for name, tensor in snapshot.weights.items()}, partial / _FILES[0])
         torch.save(snapshot.optimizer, partial / _FILES[1])
-        (partial / _FILES[2]).write_text(json.dumps(snapshot.progress, indent=1), encoding="utf-8")
+        counters = {**snapshot.progress, "tokens_sha256": snapshot.tokens_sha256}
+        (partial / _FILES[2]).write_text(json.dumps(counters, indent=1), encoding="utf-8")
         _write_manifest(partial)
-        shutil.rmtree(final, ignore_errors=True)
+        if final.exists():
+            shutil.rmtree(final)
         partial.rename(final)
-    except (OSError, RuntimeError) as error:  # torch.save and safetensors report a full disk as RuntimeError's kin
+        sync_folder(folder)
+        _drop(folder, snapshot.step, keep_last)
+    except (OSError, SafetensorError, RuntimeError) as error:  # torch.save reports a full disk as RuntimeError
         shutil.rmtree(partial, ignore_errors=True)
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
         message = f"checkpoint {final} could not be written: {reason} (is the disk full, or a file-size limit set?)"
         raise RunError("disk", message, snapshot.step) from error
-    for _, old in _numbered(folder)[keep_last:]:
-        shutil.rmtree(old)
     return final
 
 
-def load_newest(folder: Path, talk: Talk) -> Snapshot | None:
-    """The newest valid checkpoint, or None where there is none; each invalid one is named and passed over."""
+def load_newest(folder: Path, talk: Talk, *, optimizer: bool = True) -> Snapshot | None:
+    """The newest valid checkpoint, or None where there is none; each invalid one is named and passed over.
+
+    Without `optimizer` its state, twice as large as the weights, is not read.
+    """
     for step, path in _numbered(folder):
         wrong = whats_wrong(path)
         if wrong is None:
-            return _load(step, path)
+            try:
+                return _load(step, path, optimizer)
+            except pickle.UnpicklingError:
+                wrong = "its optimizer.pt holds something else than tensors and numbers, which is never loaded"
+            except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
+                wrong = f"it cannot be read: {str(error).splitlines()[0]}"
         talk.say(f"checkpoint {path} is passed over: {wrong}")
     return None
-
-
-def load_weights(folder: Path, talk: Talk) -> dict[str, Tensor]:
-    """The weights of the newest valid checkpoint; RunError("corrupt") where there is none."""
-    for _, path in _numbered(folder):
-        wrong = whats_wrong(path)
-        if wrong is None:
-            return load_file(path / _FILES[0])
-        talk.say(f"checkpoint {path} is passed over: {wrong}")
-    raise RunError("corrupt", f"{folder} holds no valid checkpoint; train the run again")
 
 
 def whats_wrong(path: Path) -> str | None:
     """What makes a checkpoint invalid, in words; None where nothing does."""
     try:
-        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return "its manifest.json is missing or damaged"
-    for name in _FILES:
-        file, entry = path / name, manifest.get(name, {})
+        manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
+        entries = [(path / name, dict(manifest[name])) for name in _FILES]
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"its {_MANIFEST} is missing or damaged"
+    for file, entry in entries:
+        name = file.name
         if not file.exists():
             return f"{name} is missing"
         if file.stat().st_size != entry.get("size"):
@@ -97,12 +108,14 @@ def whats_wrong(path: Path) -> str | None:
     return None
 
 
-def _load(step: int, path: Path) -> Snapshot:
+def _load(step: int, path: Path, optimizer: bool) -> Snapshot:
+    progress = json.loads((path / _FILES[2]).read_text(encoding="utf-8"))
     return Snapshot(
         step=step,
         weights=load_file(path / _FILES[0]),
-        optimizer=torch.load(path / _FILES[1], weights_only=True, map_location="cpu"),
-        progress=json.loads((path / _FILES[2]).read_text(encoding="utf-8")),
+        optimizer=torch.load(path / _FILES[1], weights_only=True, map_location="cpu") if optimizer else {},
+        tokens_sha256=progress.pop("tokens_sha256"),
+        progress=progress,
     )
 
 
@@ -113,18 +126,28 @@ def _numbered(folder: Path) -> list[tuple[int, Path]]:
 
 
 def _write_manifest(folder: Path) -> None:
-    manifest = dict(_manifest_entries(folder))
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-
-
-def _manifest_entries(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    import os
-
+    """Size and SHA-256 of every file, once they are on the disk; then it, and the folder, are made to last too."""
+    manifest = {}
     for name in _FILES:
         path = folder / name
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-        yield name, {"size": path.stat().st_size, "sha256": _sha256(path)}
+        _sync(path)
+        manifest[name] = {"size": path.stat().st_size, "sha256": _sha256(path)}
+    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    _sync(folder / _MANIFEST)
+    sync_folder(folder)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _drop(folder: Path, newest: int, keep_last: int) -> None:
+    numbered = _numbered(folder)
+    later = [path for step, path in numbered if step > newest]
+    earlier = [path for step, path in numbered if step <= newest]
+    for old in [*later, *earlier[keep_last:]]:
+        shutil.rmtree(old)
 
 
 def _sha256(path: Path) -> str:
