@@ -88,7 +88,7 @@ class Training:
     def advance(self) -> StepRecord:
         """Take one step.
 
-        Raises RunError("diverged") with the step's number where the loss is not finite; nothing is changed then.
+        Raises RunError("diverged") with the step's number where loss or gradient is not finite; no weight changes then.
         """
         began, step = time.perf_counter(), self.progress.step
         rate = self.schedule(step)
@@ -109,13 +109,15 @@ class Training:
             if not math.isfinite(loss):
                 raise RunError("diverged", f"the loss of step {step + 1} is {loss}", step + 1)
             self.scaler.unscale_(self.optimizer)
-            norm = self._clip()
+            norm = float(self._clip())
+            if not (math.isfinite(norm) or self.scaler.is_enabled()):
+                raise RunError("diverged", f"the gradient of step {step + 1} has the norm {norm}", step + 1)
             before = self.scaler.get_scale()
             self.scaler.step(self.optimizer)
             self.scaler.update()
             after = self.scaler.get_scale()
             if after >= before:
-                return loss, float(norm)
+                return loss, norm
             if after < _MIN_LOSS_SCALE:
                 raise RunError("diverged", f"the gradients of step {step + 1} overflow at every scale", step + 1)
 
