@@ -1,6 +1,8 @@
 """How a split is scored."""
 
-from tiedlm.config import Config, Count
+from typing import Annotated
+
+from tiedlm.config import Config, Count, Execution
 
 
 class EvaluationConfig(Config):
@@ -11,4 +13,4 @@ class EvaluationConfig(Config):
 
     seq_len: Count | None = None
     stride: Count | None = None
-    batch_size: Count = 16
+    batch_size: Annotated[Count, Execution()] = 16
