@@ -1,5 +1,6 @@
-"""Measured peaks: of the GPU's allocator since the last reset, of the process since its start."""
+"""Measured peaks since the last reset: of the GPU's allocator and of the process."""
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,12 @@ class Peaks:
 
 
 def reset_peaks(device: torch.device) -> None:
-    """Let the GPU's peaks start anew; the process's own cannot be reset, so each run has a process of its own."""
+    """Let the peaks start anew, so that what prepared the data is no part of them.
+
+    Where the kernel does not let a process reset its own, that one is the peak since the process began.
+    """
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # 5: the peak resident size alone
     if device.type == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)
@@ -28,6 +34,12 @@ def read_peaks(device: torch.device) -> Peaks:
         return Peaks(None, None, host_peak_rss())
     allocated, reserved = torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)
     return Peaks(allocated, reserved, host_peak_rss())
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an allocator refused: the GPU's, torch's on the CPU (a RuntimeError told by its words), or Python's."""
+    said = isinstance(error, RuntimeError) and "allocate memory" in str(error)
+    return said or isinstance(error, (torch.OutOfMemoryError, MemoryError))
 
 
 def host_peak_rss() -> int | None:
