@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 Update = Callable[[float, str], None]
 """Called with what is done so far, in the unit of `total`, and a few words on how it goes."""
@@ -13,16 +13,17 @@ _LINES = 10
 
 
 class Talk:
-    """Says things on stderr, each line behind `prefix`; in a pipe, a task is silent for `patience` seconds at a time."""
+    """Says things on stderr, each line after `prefix`; in a pipe, a task is silent for `patience` seconds at a time."""
 
     def __init__(self, prefix: str = "", patience: float = 5.0) -> None:
         self.prefix = prefix
         self.patience = patience
 
     def say(self, text: str) -> None:
-        """One line."""
-        sys.stderr.write(f"{self.prefix}{text}\n")
-        sys.stderr.flush()
+        """One line; whoever listened may be gone (a closed pipe or terminal), which is no reason to stop the work."""
+        with suppress(OSError):
+            sys.stderr.write(f"{self.prefix}{text}\n")
+            sys.stderr.flush()
 
     @contextmanager
     def progress(self, label: str, total: float) -> Iterator[Update]:
