@@ -2,6 +2,9 @@
 
 import signal
 
+OUTSIDE = ("offline", "busy", "disk")
+"""Kinds that say nothing of the run itself: the next one would meet them too."""
+
 
 class RunError(Exception):
     """A run could not start or go on (exit 1).

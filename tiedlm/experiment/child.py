@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, Self
 
 from tiedlm.config import ConfigError, Problem
 from tiedlm.errors import Interrupted, RunError
@@ -18,7 +20,7 @@ from tiedlm.experiment.store import RunFolder, raw_config
 def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run]) -> None:
     """Carry out a run in a process of its own, which sees SIGINT and SIGTERM through this one and ends with it.
 
-    Raises what the run raised: ConfigError, RunError, Interrupted.
+    Raises what the run raised: ConfigError, RunError, Interrupted; the last also where the run had just ended well.
     """
     request = {
         "run": _request(run),
@@ -27,38 +29,53 @@ def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, sibling
         "fresh": fresh,
         "prefix": prefix,
     }
-    command = [sys.executable, "-m", "tiedlm.experiment.worker"]
+    command = [sys.executable, "-P", "-m", "tiedlm.experiment.worker"]  # -P: files of the user's are no modules of ours
     # in a session of its own: a terminal's Ctrl-C reaches this process alone, which hands it on once
     with (
         subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
         ) as child,
-        _Forwarding(child),
+        _Forwarding(child) as forwarding,
     ):
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(json.dumps(request) + "\n")
         child.stdin.flush()  # and stays open: it closes when this process ends
         outcome = child.stdout.read()
         code = child.wait()
-    _raise_outcome(run, code, outcome)
+    _raise_outcome(run, code, outcome, forwarding.received)
 
 
 def _request(run: Run) -> dict[str, Any]:
     return {"config": raw_config(run.config), "directory": str(run.directory)}
 
 
-def _raise_outcome(run: Run, code: int, outcome: str) -> None:
+def _raise_outcome(run: Run, code: int, outcome: str, received: signal.Signals | None) -> None:
+    told = _told(outcome)
+    if code == 0 and received is not None:
+        raise Interrupted(received, f"{run.label}: finished and scored; run it again for what comes after it")
     if code == 0:
         return
-    lines = outcome.strip().splitlines()
-    told = json.loads(lines[-1]) if lines else {}
     if "signal" in told:
         raise Interrupted(signal.Signals(told["signal"]), told["message"])
     if "problems" in told:
         raise ConfigError(*(Problem(**problem) for problem in told["problems"]), source=told["source"])
     if "kind" in told:
         raise RunError(told["kind"], told["message"], told.get("step"))
+    if received is not None:
+        raise Interrupted(received, f"{run.label}: stopped before it began to train, or a second time while it saved")
     raise _unexplained(run, code)
+
+
+def _told(outcome: str) -> dict[str, Any]:
+    """The line of JSON that a run which did not end well leaves; a library may have printed something too."""
+    for line in reversed(outcome.splitlines()):
+        try:
+            told = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(told, dict):
+            return told
+    return {}
 
 
 def _unexplained(run: Run, code: int) -> RunError:
@@ -70,9 +87,8 @@ def _unexplained(run: Run, code: int) -> RunError:
     else:
         kind, message = "error", f"{run.label}: its process ended with code {code}; what it said stands above"
     failure = RunFailure(variant=run.config.variant, seed=run.config.seed, kind=kind, message=message)
-    folder = RunFolder(run.directory)
-    if folder.config_file.is_file():
-        folder.fail(failure)
+    with suppress(RunError):  # a full disk takes no failure either
+        RunFolder(run.directory).fail(run.config, failure)
     return RunError(kind, message)
 
 
@@ -81,11 +97,17 @@ class _Forwarding:
 
     def __init__(self, child: "subprocess.Popen[str]") -> None:
         self.child = child
+        self.received: signal.Signals | None = None
         self.before: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
-            self.before[number] = signal.signal(number, lambda received, _: self.child.send_signal(received))
+            self.before[number] = signal.signal(number, self._hand_on)
+        return self
+
+    def _hand_on(self, number: int, frame: FrameType | None) -> None:
+        self.received = signal.Signals(number)
+        self.child.send_signal(number)
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():

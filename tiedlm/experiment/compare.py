@@ -3,21 +3,19 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tiedlm.config import ConfigError, Problem
-from tiedlm.errors import RunError
+from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.child import run_in_child
 from tiedlm.experiment.comparison import COMPARISON_FILE, Comparison, load_comparison, store_comparison, summarize
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import Run, plan
-from tiedlm.experiment.store import RunFolder, run_folders
+from tiedlm.experiment.store import RunFolder, agreement_file, run_folders
 from tiedlm.talk import SILENT, Talk
 
 Show = Callable[[Comparison], None]
-
-_HOPELESS = ("offline", "busy", "disk")
-"""Kinds of failure that the next run would meet too."""
 
 
 def compare(
@@ -39,6 +37,8 @@ def compare(
     if not fresh:
         for run in runs:
             RunFolder(run.directory).check_identity(run.config)
+    else:
+        agreement_file(_home(runs)).unlink(missing_ok=True)  # of a model and a batch that may have been others
     lacking = [run for run in runs if fresh or _lacks(run)]
     for number, run in enumerate(lacking, start=1):
         prefix = f"[{number}/{len(lacking)}] " if len(lacking) > 1 else ""
@@ -46,12 +46,12 @@ def compare(
         try:
             run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
         except RunError as error:
-            if error.kind in ("interrupted", *_HOPELESS):
+            if error.kind in ("interrupted", *OUTSIDE):
                 raise
             talk.say(f"{prefix}{run.label} failed: {error}")
-        after = lacking[number : number + 1]
-        if after and after[0].config.seed != run.config.seed:
-            show(_compared(experiment, runs))
+        to_come = lacking[number:]
+        if to_come and to_come[0].config.seed != run.config.seed:
+            show(_compared(experiment, [run for run in runs if run not in to_come]))
     return _compared(experiment, runs)
 
 
@@ -96,9 +96,13 @@ def _lacks(run: Run) -> bool:
 
 def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:
     planned = dict.fromkeys(experiment.variants, experiment.seeds)
-    folders = [RunFolder(run.directory) for run in runs]
-    home = runs[0].directory.parent.parent
+    folders, home = [RunFolder(run.directory) for run in runs], _home(runs)
     return _stored_or_made(folders, experiment.name, experiment.baseline, list(experiment.variants), planned, home)
+
+
+def _home(runs: Sequence[Run]) -> Path:
+    """The experiment's folder."""
+    return runs[0].directory.parent.parent
 
 
 def _stored_or_made(
@@ -118,7 +122,8 @@ def _stored_or_made(
     failures = [failure for folder in folders if (failure := folder.failure())]
     made = summarize(results, failures, name, baseline, order, planned).model_copy(update={"sources": sources})
     if home is not None and results:
-        store_comparison(made, home)
+        with suppress(RunError):  # it is as true without being kept, in a folder that cannot be written to
+            store_comparison(made, home)
     return made
 
 

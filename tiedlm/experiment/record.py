@@ -77,4 +77,11 @@ def _effective(setup: Setup, training: Training) -> Effective:
 
 
 def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in _PACKAGES}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # used from a folder: no reason to lose a trained run
+        return "not installed"

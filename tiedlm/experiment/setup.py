@@ -6,14 +6,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from tiedlm.config import ConfigError, Problem
 from tiedlm.data.config import Split
 from tiedlm.data.prepare import PreparedData, prepare
+from tiedlm.errors import RunError
 from tiedlm.evaluation.perplexity import score_tokens
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.store import RunFolder
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.talk import SILENT, Talk
-from tiedlm.training.checkpoint import load_weights
+from tiedlm.training.checkpoint import Snapshot, load_newest
 from tiedlm.training.precision import Machine, resolve_machine
 
 
@@ -49,6 +51,13 @@ class Setup:
                 update=update,
             )
 
+    def check_tokens(self, snapshot: Snapshot) -> None:
+        """Raise ConfigError where the text has changed since the snapshot was trained on it."""
+        if snapshot.tokens_sha256 != self.data.tokens_sha256:
+            label = f"{self.config.variant} seed {self.config.seed}"
+            message = f"the text or its tokens are not those that {label} was trained on; --fresh starts it again"
+            raise ConfigError(Problem("data", message))
+
 
 def set_up(config: RunConfig, cache_dir: Path, talk: Talk = SILENT) -> Setup:
     """Prepare the data and build the model with its starting values. Raises ConfigError and RunError."""
@@ -65,7 +74,7 @@ def set_up(config: RunConfig, cache_dir: Path, talk: Talk = SILENT) -> Setup:
 def open_run(directory: Path, cache_dir: Path, talk: Talk = SILENT, device: str | None = None) -> Setup:
     """A trained run again, with the weights of its newest checkpoint.
 
-    Raises ConfigError where the folder holds no run, RunError where no checkpoint of it is valid.
+    Raises ConfigError where the folder holds no run or its text has changed, RunError where no checkpoint is valid.
     """
     folder = RunFolder(directory)
     config = folder.config()
@@ -73,5 +82,9 @@ def open_run(directory: Path, cache_dir: Path, talk: Talk = SILENT, device: str 
         training = config.training.model_copy(update={"device": device})
         config = config.model_copy(update={"training": training})
     setup = set_up(config, cache_dir, talk)
-    setup.model.load_state_dict(load_weights(folder.checkpoints, talk))
+    snapshot = load_newest(folder.checkpoints, talk, optimizer=False)
+    if snapshot is None:
+        raise RunError("corrupt", f"{folder.checkpoints} holds no valid checkpoint; train the run again")
+    setup.check_tokens(snapshot)
+    setup.model.load_state_dict(snapshot.weights)
     return setup

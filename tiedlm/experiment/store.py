@@ -73,40 +73,67 @@ class RunFolder:
         write_atomic(self.result_file, to_json(result.model_dump(mode="json")))
         self.failure_file.unlink(missing_ok=True)
 
-    def fail(self, failure: RunFailure) -> None:
-        """Write down why there is no result."""
+    def fail(self, config: RunConfig, failure: RunFailure) -> None:
+        """Write down why there is no result, also of a run that failed before it could begin."""
+        self.claim(config)
         write_atomic(self.failure_file, to_json(failure.model_dump(mode="json")))
 
     def clear(self) -> None:
-        """Remove what an earlier run left, the lock aside."""
+        """Remove what an earlier run left, the lock aside; raises RunError("disk").
+
+        The result goes first and the config last: broken off half-way, the rest is neither complete nor another run's.
+        """
         import shutil
 
-        for folder in (self.checkpoints, self.path / "evaluation"):
-            shutil.rmtree(folder, ignore_errors=True)
-        for file in (self.result_file, self.failure_file, self.metrics_file, self.config_file):
-            file.unlink(missing_ok=True)
+        try:
+            self.result_file.unlink(missing_ok=True)
+            for folder in (self.checkpoints, self.path / "evaluation"):
+                if folder.exists():
+                    shutil.rmtree(folder)
+            for file in (self.failure_file, self.metrics_file, self.config_file):
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise RunError("disk", f"{self.path} could not be cleared: {error}") from error
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder for this process, until it ends; RunError("busy") names the holder where another does."""
+        """Hold the folder for this process, until it ends.
+
+        Raises RunError("busy") that names the holder where another does, RunError("disk") where nothing can be written.
+        """
         import os
 
         from filelock import FileLock, Timeout
 
-        self.path.mkdir(parents=True, exist_ok=True)
         holder = self.path / "lock.json"
         lock = FileLock(self.path / "lock", timeout=0)
         try:
+            self.path.mkdir(parents=True, exist_ok=True)
             lock.acquire()
+            write_atomic(holder, json.dumps({"process": os.getpid()}))
         except Timeout:
-            who = holder.read_text(encoding="utf-8").strip() if holder.is_file() else "another process"
-            raise RunError("busy", f"{self.path} is in use by {who}") from None
+            raise RunError("busy", f"{self.path} is in use by {_holder(holder)}") from None
+        except (OSError, RunError) as error:
+            lock.release()
+            message = f"{self.path} cannot be used: {error} (disk full, or no right to write?)"
+            raise RunError("disk", message) from error
         try:
-            holder.write_text(f"process {os.getpid()}", encoding="utf-8")
             yield
         finally:
             holder.unlink(missing_ok=True)
             lock.release()
+
+
+def _holder(path: Path) -> str:
+    try:
+        return f"process {json.loads(path.read_bytes())['process']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def agreement_file(experiment_dir: Path) -> Path:
+    """The micro-batch size that the runs of an experiment agreed on."""
+    return experiment_dir / "micro_batch.json"
 
 
 def to_json(document: Any) -> str:

@@ -23,9 +23,9 @@ def main() -> int:
     """Carry out the run described by the first line of standard input; 0 done, 1 failed, 2 wrong, 130/143 stopped."""
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from tiedlm.experiment.run import execute  # imports torch, so only once the parent is being watched
-
     try:
+        from tiedlm.experiment.run import execute  # imports torch, so only once the parent is being watched
+
         execute(
             _run(request["run"]),
             cache_dir=Path(request["cache_dir"]),
@@ -36,6 +36,10 @@ def main() -> int:
     except Interrupted as error:
         _report({"kind": error.kind, "message": str(error), "signal": error.number})
         return error.exit_code
+    except KeyboardInterrupt:  # before it began to train, or a second one while it saved
+        stopped = Interrupted(signal.SIGINT, "stopped at once; what was saved before is kept")
+        _report({"kind": stopped.kind, "message": str(stopped), "signal": stopped.number})
+        return stopped.exit_code
     except RunError as error:
         _report({"kind": error.kind, "message": str(error), "step": error.step})
         return 1
@@ -51,11 +55,12 @@ def _run(request: dict[str, Any]) -> Run:
 
 def _report(outcome: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(outcome) + "\n")
+    sys.stdout.flush()
 
 
 def _end_with_parent() -> None:
     """Read until the parent closes its end, on purpose or by dying; then stop as on SIGTERM, with the state saved."""
-    while sys.stdin.readline():
+    while os.read(sys.stdin.fileno(), 4096):  # not through a buffer, whose lock the end of the process would wait for
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 

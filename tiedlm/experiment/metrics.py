@@ -1,0 +1,38 @@
+"""metrics.jsonl: a line of JSON for every step, and one for every validation. Free of torch."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from tiedlm.errors import RunError
+from tiedlm.files import write_atomic
+
+
+class Metrics:
+    """The file, to which lines are added while a run goes on; each is there to be read at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, line: Mapping[str, float]) -> None:
+        """Add a line; raises RunError("disk")."""
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line, allow_nan=False) + "\n")
+        except OSError as error:
+            message = f"{self.path} could not be written: {error.strerror or error} (disk full, or no right to write?)"
+            raise RunError("disk", message) from error
+
+    def cut(self, last_step: int) -> None:
+        """Keep the lines up to `last_step`: what came after it is not in the checkpoint and will come again."""
+        if not self.path.is_file():
+            return
+        kept = []
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                step = json.loads(line)["step"]
+            except (ValueError, KeyError, TypeError):
+                break  # a line cut short by a crash; nothing after it can be older
+            if step <= last_step:
+                kept.append(line)
+        write_atomic(self.path, "".join(f"{line}\n" for line in kept))
