@@ -59,11 +59,17 @@ def render_counts(models: Sequence[Mapping[str, Any]], console: Console) -> None
     """Print parameter counts; `models` as in the JSON of `count-params`."""
     page = Page(console)
     page.records(count_records(models))
-    savings = list(count_savings(models))
-    if savings:
+    remarks_below = [*count_savings(models), *_count_context(models)]
+    if remarks_below:
         page.blank()
-    for line in savings:
+    for line in remarks_below:
         page.prose(line)
+
+
+def _count_context(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    lengths = sorted({model["seq_len"] for model in models if "seq_len" in model})
+    if lengths:
+        yield f"FLOPs are those of training, with {' or '.join(map(numbers.count, lengths))} tokens of context."
 
 
 def count_records(models: Sequence[Mapping[str, Any]]) -> Records:
