@@ -1,5 +1,6 @@
 """Learning rates: never 0 at the start, peak after warm-up, and what each schedule promises at its end."""
 
+import itertools
 import math
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_wsd_is_stable_and_then_falls_in_equal_steps() -> None:
     wsd = schedule(20, schedule="wsd", warmup=2, decay=4)
     rates = [wsd(step) for step in range(20)]
     assert rates[2:16] == pytest.approx([0.1] * 14)
-    falls = [before - after for before, after in zip(rates[15:19], rates[16:20], strict=True)]
+    falls = [before - after for before, after in itertools.pairwise(rates[15:])]
     assert falls == pytest.approx([falls[0]] * 4) and falls[0] > 0
 
 
