@@ -103,7 +103,7 @@ def test_wikitext_comes_through_datasets_with_its_rows_and_articles(loaded: Any)
 def test_a_slice_of_wikitext_is_not_called_wikitext(loaded: Any) -> None:
     words = sum(len(row.split()) + 1 for row in TRAIN)
     assert loaded["caption"] == (
-        f"not the whole of WikiText-103 (wikitext-103-v1): {words} train words instead of 103,227,021"
+        f"a text that is not WikiText-103 as published (wikitext-103-v1: {words} train words instead of 103,227,021)"
     )
 
 
@@ -239,5 +239,6 @@ def test_only_all_known_totals_make_the_name_of_wikitext() -> None:
     assert corpus.caption(whole) == "WikiText-103 (wikitext-103-v1)"
     splits["test"] = splits["test"].model_copy(update={"documents": 59})
     less = TextCounts.model_validate({"sha256": "", "splits": splits})
-    assert corpus.caption(less) == "not the whole of WikiText-103 (wikitext-103-v1): 59 test articles instead of 60"
+    told = "a text that is not WikiText-103 as published (wikitext-103-v1: 59 test articles instead of 60)"
+    assert corpus.caption(less) == told
     assert corpus.details(less)["splits as published"] == "train, validation"

@@ -52,7 +52,7 @@ class Wikitext:
         differences = [text for split in SPLITS for text in _differences(self._name, split, counts.splits[split])]
         if not differences:
             return f"{title} ({self._name})"
-        return f"not the whole of {title} ({self._name}): {differences[0]}"
+        return f"a text that is not {title} as published ({self._name}: {differences[0]})"
 
     def details(self, counts: TextCounts) -> Details:
         """The source, and which splits are as published."""
