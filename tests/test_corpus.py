@@ -9,9 +9,9 @@ import pytest
 
 from tiedlm.config import ConfigError, parse
 from tiedlm.data.config import SPLITS, DataConfig, Documents, Split
-from tiedlm.data.corpus import open_corpus
 from tiedlm.data.counting import count_text
 from tiedlm.data.documents import Row, Text, is_title, mark_documents, rows_of
+from tiedlm.data.open_corpus import open_corpus
 from tiedlm.data.python_docs import PythonDocs
 from tiedlm.talk import SILENT
 

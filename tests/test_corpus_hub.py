@@ -15,8 +15,8 @@ from loopback_hub import COMMIT, Hub
 
 from tiedlm.config import ConfigError, parse
 from tiedlm.data.config import DataConfig
-from tiedlm.data.corpus import open_corpus
 from tiedlm.data.counting import SplitCounts, TextCounts
+from tiedlm.data.open_corpus import open_corpus
 from tiedlm.data.wikitext import KNOWN, Wikitext
 
 TRAIN = ["", " = One = \n", "", " Cats sit . <unk> \n", " = = Part = = \n", "", " = Two = \n", "", " Dogs run . \n"]

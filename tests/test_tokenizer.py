@@ -11,9 +11,10 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Library
 
 from tiedlm.config import ConfigError, parse
+from tiedlm.data.build_tokenizer import load_tokenizer, train_tokenizer
 from tiedlm.data.config import DataConfig
 from tiedlm.data.documents import Row, rows_of
-from tiedlm.data.tokenizer import PIECE_CHARS, Tokenizer, load_tokenizer, pieces, train_tokenizer
+from tiedlm.data.tokenizer import PIECE_CHARS, Tokenizer, pieces
 
 DOCUMENTS = [
     "the cat sat on the mat\nand the dog sat on the log\n",

@@ -1,19 +1,10 @@
-"""What every corpus can do, and which class reads which config."""
+"""What every corpus can do."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 from tiedlm.config import ConfigError, Problem
-from tiedlm.data.config import (
-    SPLITS,
-    HubCorpus,
-    PythonDocsCorpus,
-    TextCorpus,
-    WikitextCorpus,
-)
-from tiedlm.data.config import (
-    Corpus as CorpusConfig,
-)
+from tiedlm.data.config import SPLITS
 from tiedlm.data.counting import TextCounts
 from tiedlm.data.documents import Text
 from tiedlm.talk import Talk
@@ -50,25 +41,6 @@ class Corpus(Protocol):
 
     def details(self, counts: TextCounts) -> Details:
         """Everything that names the source exactly."""
-
-
-def open_corpus(config: CorpusConfig) -> Corpus:
-    """The corpus of a config; nothing is read yet."""
-    match config:
-        case PythonDocsCorpus():
-            from tiedlm.data.python_docs import PythonDocs
-
-            return PythonDocs()
-        case TextCorpus():
-            from tiedlm.data.text import TextFiles
-
-            return TextFiles(config)
-        case WikitextCorpus() | HubCorpus():
-            from tiedlm.data import hub, wikitext
-
-            if isinstance(config, WikitextCorpus) or config.id in wikitext.ALIASES:
-                return wikitext.Wikitext(config)
-            return hub.HubText(config)
 
 
 def refuse_empty(counts: TextCounts, label: str) -> None:

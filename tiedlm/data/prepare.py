@@ -11,13 +11,15 @@ from typing import Any
 import filelock
 import pydantic
 
+from tiedlm.data.build_tokenizer import tokenizer_identity, train_tokenizer
 from tiedlm.data.config import SPLITS, DataConfig, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
-from tiedlm.data.corpus import CorpusRecord, Evidence, open_corpus, refuse_empty
+from tiedlm.data.corpus import CorpusRecord, Evidence, refuse_empty
 from tiedlm.data.counting import TextCounts, count_text
 from tiedlm.data.documents import Row, Text
+from tiedlm.data.open_corpus import open_corpus
 from tiedlm.data.prepared import PreparedData, SplitTokens, open_prepared
-from tiedlm.data.tokenizer import Tokenizer, tokenizer_identity, train_tokenizer
+from tiedlm.data.tokenizer import Tokenizer
 from tiedlm.data.tokens import META, TokensMeta, WrittenSplit, clear, read_meta, write_meta, write_split
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from tiedlm.data.build_tokenizer import load_tokenizer
 from tiedlm.data.config import SPLITS, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord
 from tiedlm.data.counting import SplitCounts, TextCounts
-from tiedlm.data.tokenizer import Ids, Tokenizer, load_tokenizer
+from tiedlm.data.tokenizer import Ids, Tokenizer
 from tiedlm.data.tokens import FREQUENCIES, TokensMeta, read_ids
 
 

@@ -1,16 +1,12 @@
-"""From rows of text to token ids and back: what every tokenizer can do, and which class answers to which config."""
+"""From rows of text to token ids and back: what every tokenizer can do."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from tiedlm.data.config import BpeTokenizer, ByteTokenizer, FileTokenizer, WordTokenizer
-from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.documents import Row
 
 Ids = npt.NDArray[np.integer]
@@ -59,60 +55,6 @@ class Tokenizer(Protocol):
 
     def save(self, folder: Path) -> None:
         """Write what makes this tokenizer again."""
-
-
-def train_tokenizer(config: TokenizerConfig, rows: Iterable[Row]) -> Tokenizer:
-    """The tokenizer that `config` asks for, learned from the `rows` of the train split where it learns."""
-    match config:
-        case BpeTokenizer():
-            from tiedlm.data.bpe_tokenizer import Bpe
-
-            return Bpe.train(config, rows)
-        case WordTokenizer():
-            from tiedlm.data.word_tokenizer import Words
-
-            return Words.train(config, rows)
-        case ByteTokenizer():
-            from tiedlm.data.byte_tokenizer import Bytes
-
-            return Bytes()
-        case FileTokenizer():
-            from tiedlm.data.file_tokenizer import TokenizerFile
-
-            return TokenizerFile.read(config)
-
-
-def load_tokenizer(config: TokenizerConfig, folder: Path) -> Tokenizer:
-    """The tokenizer that was saved in `folder`."""
-    match config:
-        case BpeTokenizer():
-            from tiedlm.data.bpe_tokenizer import Bpe
-
-            return Bpe.load(folder)
-        case WordTokenizer():
-            from tiedlm.data.word_tokenizer import Words
-
-            return Words.load(folder)
-        case ByteTokenizer():
-            from tiedlm.data.byte_tokenizer import Bytes
-
-            return Bytes()
-        case FileTokenizer():
-            from tiedlm.data.file_tokenizer import TokenizerFile
-
-            return TokenizerFile.load(config, folder)
-
-
-def tokenizer_identity(config: TokenizerConfig) -> dict[str, object]:
-    """Everything beside the text that determines a tokenizer: its config, the file it names, the library's version."""
-    identity: dict[str, object] = config.model_dump()
-    if isinstance(config, FileTokenizer):
-        from tiedlm.data.file_tokenizer import read_file
-
-        identity["path"] = hashlib.sha256(read_file(config)).hexdigest()
-    if isinstance(config, BpeTokenizer | FileTokenizer):
-        identity["library"] = version("tokenizers")
-    return identity
 
 
 def fewer_types(asked: int | None, got: int) -> list[str]:

@@ -1,0 +1,51 @@
+"""Which class answers to which tokenizer config."""
+
+import hashlib
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from tiedlm.data.bpe_tokenizer import Bpe
+from tiedlm.data.byte_tokenizer import Bytes
+from tiedlm.data.config import BpeTokenizer, ByteTokenizer, FileTokenizer, WordTokenizer
+from tiedlm.data.config import Tokenizer as TokenizerConfig
+from tiedlm.data.documents import Row
+from tiedlm.data.file_tokenizer import TokenizerFile, read_file
+from tiedlm.data.tokenizer import Tokenizer
+from tiedlm.data.word_tokenizer import Words
+
+
+def train_tokenizer(config: TokenizerConfig, rows: Iterable[Row]) -> Tokenizer:
+    """The tokenizer that `config` asks for, learned from the `rows` of the train split where it learns."""
+    match config:
+        case BpeTokenizer():
+            return Bpe.train(config, rows)
+        case WordTokenizer():
+            return Words.train(config, rows)
+        case ByteTokenizer():
+            return Bytes()
+        case FileTokenizer():
+            return TokenizerFile.read(config)
+
+
+def load_tokenizer(config: TokenizerConfig, folder: Path) -> Tokenizer:
+    """The tokenizer that was saved in `folder`."""
+    match config:
+        case BpeTokenizer():
+            return Bpe.load(folder)
+        case WordTokenizer():
+            return Words.load(folder)
+        case ByteTokenizer():
+            return Bytes()
+        case FileTokenizer():
+            return TokenizerFile.load(config, folder)
+
+
+def tokenizer_identity(config: TokenizerConfig) -> dict[str, object]:
+    """Everything beside the text that determines a tokenizer: its config, the file it names, the library's version."""
+    identity: dict[str, object] = config.model_dump()
+    if isinstance(config, FileTokenizer):
+        identity["path"] = hashlib.sha256(read_file(config)).hexdigest()
+    if isinstance(config, BpeTokenizer | FileTokenizer):
+        identity["library"] = version("tokenizers")
+    return identity
