@@ -1,0 +1,175 @@
+"""The process of a run: signals reach it, its end is told, and it ends with its parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from small_runs import (
+    LONG,
+    assert_same_outcome,
+    cache_of,
+    carry_out,
+    has_trained,
+    holder,
+    meanwhile,
+    metrics,
+    newest_step,
+    small_run,
+    wait_for,
+)
+
+from tiedlm.config import ConfigError
+from tiedlm.errors import Interrupted, RunError
+from tiedlm.experiment.child import run_in_child
+from tiedlm.experiment.plan import Run
+from tiedlm.experiment.store import RunFolder
+from tiedlm.talk import SILENT
+from tiedlm.training.checkpoint import load_newest
+
+LENGTH = 300
+L03 = (f"training.steps={LENGTH}", "model.dropout=0.1", "training.micro_batch_size=2")
+SLOW = "training.checkpoint_every=1"
+"""Every step waits for the disk, so that a signal meets the run under way; how often it is saved changes nothing."""
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run without a stop."""
+    run = small_run(tmp_path_factory.mktemp("straight"), *L03)
+    carry_out(run)
+    return run
+
+
+def in_child(run: Run) -> None:
+    run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
+
+
+def ended(process: int) -> bool:
+    """Gone, or waiting only for somebody to ask."""
+    status = Path(f"/proc/{process}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def signal_this_process_after(run: Run, num_steps: int, number: signal.Signals) -> None:
+    wait_for(lambda: has_trained(run, num_steps))
+    os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_l12_a_signal_is_handed_on_and_the_run_goes_on_later_as_if_nothing_had_been(
+    straight: Run, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Another process begins it, this one ends it."""
+    run = small_run(tmp_path, *L03, SLOW)
+    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    with (
+        meanwhile(lambda: signal_this_process_after(run, 7, number)),
+        pytest.raises(Interrupted, match="state saved") as stopped,
+    ):
+        in_child(run)
+    assert stopped.value.exit_code == 128 + number
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
+    saved = newest_step(run)
+    assert 7 <= saved == len(metrics(run)) < LENGTH
+    found = load_newest(RunFolder(run.directory).checkpoints, SILENT)
+    assert found is not None
+    assert found.step == saved
+    assert RunFolder(run.directory).failure() is None
+
+    carry_out(small_run(tmp_path, *L03))
+    assert_same_outcome(straight, run)
+
+
+def test_a_signal_before_the_training_begins_stops_everything_and_is_no_failure_of_the_run(tmp_path: Path) -> None:
+    """As Ctrl-C in the first second, while torch is imported."""
+    run = small_run(tmp_path, LONG)
+
+    def act() -> None:
+        time.sleep(0.6)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with meanwhile(act), pytest.raises(Interrupted) as stopped:
+        in_child(run)
+    assert stopped.value.exit_code == 130
+    assert RunFolder(run.directory).failure() is None
+
+
+def test_m03_a_run_that_is_killed_is_told_and_kept_as_a_failure_and_can_go_on(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "training.steps=300", SLOW)
+
+    def act() -> None:
+        wait_for(lambda: has_trained(run, 5))
+        os.kill(holder(run), signal.SIGKILL)
+
+    with meanwhile(act), pytest.raises(RunError, match="tied seed 0") as failed:
+        in_child(run)
+    assert failed.value.kind == "killed"
+    assert "memory" in str(failed.value), "the likely cause"
+    stored = RunFolder(run.directory).failure()
+    assert stored is not None
+    assert (stored.kind, stored.message) == ("killed", str(failed.value))
+    assert carry_out(small_run(tmp_path, "training.steps=300")).steps == 300
+    assert [line["step"] for line in metrics(run)] == list(range(1, 301))
+
+
+_PARENT = """
+import sys
+from pathlib import Path
+from small_runs import cache_of, small_run
+from tiedlm.experiment.child import run_in_child
+run = small_run(Path(sys.argv[1]), *sys.argv[2:])
+run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
+"""
+
+
+def test_a_run_whose_parent_is_killed_saves_its_state_and_ends(tmp_path: Path) -> None:
+    run = small_run(tmp_path, LONG)
+    command = [sys.executable, "-c", _PARENT, str(tmp_path), LONG]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as parent:
+        wait_for(lambda: has_trained(run, 5))
+        worker = holder(run)
+        assert worker != parent.pid
+        assert parent.stderr is not None
+        parent.stderr.close()  # whoever read the talk is gone too
+        parent.send_signal(signal.SIGKILL)
+    wait_for(lambda: ended(worker), seconds=20)
+    found = load_newest(RunFolder(run.directory).checkpoints, SILENT)
+    assert found is not None
+    assert found.step == len(metrics(run)) >= 5
+    with RunFolder(run.directory).lock():
+        pass
+
+
+def test_what_the_run_raises_is_raised_here(tmp_path: Path) -> None:
+    """A request that is wrong, a memory that is too small: each as what it is, with all its words."""
+    with pytest.raises(ConfigError, match="300") as error:
+        in_child(small_run(tmp_path, "model.vocab_size=300"))
+    assert [problem.key for problem in error.value.problems] == ["model.vocab_size"]
+    run = small_run(tmp_path, "model.dim=1099511627776", "model.num_heads=1")
+    with pytest.raises(RunError) as failed:
+        in_child(run)
+    assert failed.value.kind == "out_of_memory"
+    stored = RunFolder(run.directory).failure()
+    assert stored is not None
+    assert stored.message == str(failed.value)
+
+
+def test_files_where_the_user_stands_are_no_modules_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = small_run(tmp_path)
+    for name in ("torch", "numpy", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a file of the user')")
+    monkeypatch.chdir(tmp_path)
+    in_child(run)
+    result = RunFolder(run.directory).result()
+    assert result is not None
+    other = small_run(tmp_path, runs="others")
+    assert carry_out(other).splits == result.splits, "in a process of its own or in this one"
+    assert_same_outcome(run, other)

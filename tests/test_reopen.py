@@ -1,0 +1,119 @@
+"""A trained run again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_runs import Heard, cache_of, carry_out, small_run, stop_at
+
+from tiedlm.config import ConfigError
+from tiedlm.data.config import SPLITS, Split
+from tiedlm.errors import Interrupted, RunError
+from tiedlm.experiment.plan import Run
+from tiedlm.experiment.reopen import evaluate_run, generate_text
+from tiedlm.experiment.results import RunResult
+from tiedlm.experiment.store import RunFolder
+
+ROPE = "model.positions=rope"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, RunResult]:
+    """Long enough that context matters."""
+    settings = ("training.steps=60", "training.learning_rate=1e-2", "evaluation.stride=12", ROPE)
+    run = small_run(tmp_path_factory.mktemp("trained"), *settings)
+    return run, carry_out(run)
+
+
+def evaluate(run: Run, split: Split, **windows: Any) -> dict[str, Any]:
+    return evaluate_run(run.directory, split, cache_dir=cache_of(run), **windows)
+
+
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_scored_again_the_same_way_it_is_the_stored_sum(trained: tuple[Run, RunResult], split: Split) -> None:
+    run, result = trained
+    again = evaluate(run, split)
+    assert {key: again[key] for key in ("nll", "tokens", "seq_len", "stride", "bytes", "unigram_nll")} == (
+        result.splits[split].model_dump(include={"nll", "tokens", "seq_len", "stride", "bytes", "unigram_nll"})
+    )
+    assert (again["seq_len"], again["stride"]) == (16, 12)
+
+
+def test_more_context_for_every_token_scores_the_same_tokens_and_better(trained: tuple[Run, RunResult]) -> None:
+    run, _ = trained
+    none, some, most = (evaluate(run, "test", stride=stride) for stride in (16, 8, 1))
+    assert none["tokens"] == some["tokens"] == most["tokens"]
+    assert none["nll"] > most["nll"]
+    assert some["nll"] not in (none["nll"], most["nll"])
+
+
+def test_a_shorter_window_shortens_the_stride_of_the_config(trained: tuple[Run, RunResult]) -> None:
+    document = evaluate(trained[0], "test", seq_len=8)
+    assert (document["seq_len"], document["stride"]) == (8, 8)
+
+
+def test_windows_that_would_leave_tokens_out_are_refused(trained: tuple[Run, RunResult]) -> None:
+    with pytest.raises(ConfigError) as error:
+        evaluate(trained[0], "test", seq_len=8, stride=9)
+    assert error.value.problems[0].key == "--stride"
+
+
+def test_longer_windows_than_trained_are_for_positions_without_a_table(
+    trained: tuple[Run, RunResult], tmp_path: Path
+) -> None:
+    assert evaluate(trained[0], "test", seq_len=20)["seq_len"] == 20
+    learned = small_run(tmp_path)
+    carry_out(learned)
+    with pytest.raises(ConfigError, match="16") as error:
+        evaluate(learned, "test", seq_len=17)
+    assert error.value.problems[0].key == "--seq-len"
+
+
+def test_a_sample_hangs_on_its_seed_and_the_likeliest_on_nothing(trained: tuple[Run, RunResult]) -> None:
+    run, _ = trained
+
+    def text(seed: int, temperature: float, **more: Any) -> str:
+        cache, sampled = cache_of(run), {"seed": seed, "temperature": temperature, **more}
+        return generate_text(run.directory, "Paragraph", cache_dir=cache, num_tokens=30, **sampled)
+
+    assert text(1, 1.0) == text(1, 1.0) != text(2, 1.0)
+    assert text(1, 0.0) == text(2, 0.0) == text(3, 1.0, top_k=1)
+
+
+def test_nothing_that_is_stored_changes(trained: tuple[Run, RunResult]) -> None:
+    run, _ = trained
+    before = {path: path.read_bytes() for path in run.directory.rglob("*") if path.is_file()}
+    for split in SPLITS:
+        evaluate(run, split)
+    assert {path: path.read_bytes() for path in run.directory.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_that_was_stopped_is_read_from_its_newest_checkpoint_that_is_whole(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "training.checkpoint_every=2")
+    with pytest.raises(Interrupted):
+        carry_out(run, talk=stop_at(5))
+    newest = evaluate(run, "test")["nll"]
+    folder = RunFolder(run.directory).checkpoints
+    (folder / "step-5" / "model.safetensors").write_bytes(b"")
+    heard = Heard()
+    before = evaluate_run(run.directory, "test", cache_dir=cache_of(run), talk=heard)["nll"]
+    assert before != newest
+    assert "step-5" in heard.lines[0]
+    (folder / "step-4" / "manifest.json").unlink()
+    with pytest.raises(RunError, match="no valid checkpoint"):
+        evaluate(run, "test")
+
+
+def test_another_text_than_the_run_saw_is_refused(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    carry_out(run)
+    text = tmp_path / "text.txt"
+    text.write_text(text.read_text() + "One paragraph more.\n")
+    with pytest.raises(ConfigError) as error:
+        evaluate(run, "test")
+    assert error.value.problems[0].key == "data"
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no run"):
+        evaluate_run(tmp_path, "test", cache_dir=tmp_path)
