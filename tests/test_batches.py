@@ -54,10 +54,6 @@ def test_epochs_and_seeds_have_orders_of_their_own() -> None:
     assert all(sorted(found) == list(range(0, 640, 10)) for found in orders)
 
 
-def test_steps_per_epoch_is_a_fraction() -> None:
-    assert Batches(numbered(100), 10, 4, seed=0).steps_per_epoch == 2.5
-
-
 def test_fewer_tokens_than_a_window_make_one_padded_window() -> None:
     batches = Batches(numbered(2), seq_len=8, batch_size=1, seed=0)
     inputs, targets = batches.batch(5)

@@ -290,3 +290,12 @@ def test_a_missing_or_foreign_file_is_one_clear_error(tmp_path: Path, content: s
         (tmp_path / "comparison.json").write_text(content)
     with pytest.raises(ConfigError, match=r"comparison\.json.*tiedlm compare"):
         load_comparison(tmp_path)
+
+
+def test_seeds_that_differ_by_exactly_the_same_amount_have_no_spread_to_judge_by() -> None:
+    """Independent runs do not: they are copies, or nothing was trained."""
+    copies = [
+        run_result(variant, seed, nats) for variant, nats in (("tied", 3.5), ("untied", 3.0)) for seed in (0, 1, 2)
+    ]
+    comparison = summarize(copies, [], "copies", "untied", ["tied", "untied"])
+    assert [difference.verdict for difference in comparison.differences] == ["cannot_tell", "cannot_tell"]

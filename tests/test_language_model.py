@@ -122,7 +122,7 @@ def test_order_matters_where_positions_say_so_alone() -> None:
     ids, _ = batch(num_rows=1, seq_len=8)
     shuffled = torch.cat([ids[:, :7].flip(1), ids[:, 7:]], 1)
     for positions in ("none", "learned", "rope", "sinusoidal"):
-        model = build(num_layers=1, positions=positions, tying={"type": "tied", "init_std": 0.3}).double()
+        model = build(num_layers=1, positions=positions, init_std=0.3, tying={"type": "tied", "init_std": 0.3}).double()
         difference = (model.logits(ids)[:, -1] - model.logits(shuffled)[:, -1]).abs().max().item()
         assert (difference < 1e-12) == (positions == "none"), positions
 

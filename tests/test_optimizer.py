@@ -11,6 +11,7 @@ from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.parameters import parameter_parts
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups
+from tiedlm.training.precision import Machine
 
 
 def tiny(tying: str) -> LanguageModel:
@@ -25,7 +26,9 @@ def optimizer_of(model: LanguageModel, **keys: Any) -> torch.optim.Optimizer:
     config = parse(TrainingConfig, raw)
     parts = parameter_parts(model)
     embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
-    return build_optimizer(parameter_groups(model, embeddings, config), config, torch.device("cpu"))
+    return build_optimizer(
+        parameter_groups(model, embeddings, config), config, Machine(torch.device("cpu"), "fp32", compile=False)
+    )
 
 
 @pytest.mark.parametrize("tying", ["tied", "untied"])

@@ -35,6 +35,15 @@ def test_a_body_of_another_size_is_named_as_such() -> None:
     assert (pairing.level, pairing.reasons) == ("batches", ["the body has another size"])
 
 
+def test_equal_values_in_another_function_are_another_start() -> None:
+    """Two heads or eight, the matrices have one size and start from one set of values."""
+    eight, two = run_result("tied"), run_result("untied")
+    config = {**eight.config, "model": {**eight.config["model"], "num_heads": 8}}
+    pairing = pair(eight.model_copy(update={"config": config}), two)
+    assert pairing.level == "batches"
+    assert pairing.reasons == ["model.num_heads differs: equal values, but another function of them"]
+
+
 _OTHER_CORPUS = Corpus(caption="my text", details={}, vocab_size=32_000, tokenizer="byte-level BPE, 32,000 types")
 
 

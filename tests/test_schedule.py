@@ -62,3 +62,26 @@ def test_l05_a_warm_up_longer_than_the_run_is_refused(warmup: int) -> None:
 
 def test_a_run_of_one_step_may_be_all_warm_up() -> None:
     assert schedule(1, warmup=1)(0) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("keys", "num_steps"),
+    [
+        ({"steps": 7}, 7),
+        ({"tokens": 4 * 8 * 5}, 5),
+        ({"tokens": 4 * 8 * 5 + 1}, 6),
+        ({"epochs": 2}, 15),
+        ({"epochs": 0.1}, 1),
+        ({"epochs": 0.3}, 3),
+    ],
+)
+def test_a_run_is_as_long_as_was_asked_for_in_whole_steps(keys: dict[str, Any], num_steps: int) -> None:
+    """0.1 x 30 / 4 and the like are exact: in floats a step too many would come of it."""
+    config = parse(TrainingConfig, {"batch_size": 4, "learning_rate": 0.1, **keys})
+    assert config.num_steps(seq_len=8, num_windows=30) == num_steps
+
+
+def test_every_whole_number_of_epochs_is_exact() -> None:
+    for epochs in range(1, 40):
+        config = parse(TrainingConfig, {"batch_size": 7, "learning_rate": 0.1, "epochs": float(epochs)})
+        assert config.num_steps(seq_len=8, num_windows=29) == -(-epochs * 29 // 7)

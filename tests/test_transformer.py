@@ -177,7 +177,7 @@ def test_the_stream_stays_fp32_under_autocast() -> None:
 
 
 def test_maps_onto_the_stream_start_smaller_with_depth() -> None:
-    shape = {"num_layers": 8, "dim": 64, "num_heads": 4, "tying": {"type": "tied", "init_std": 0.1}}
+    shape = {"num_layers": 8, "dim": 64, "num_heads": 4, "init_std": 0.1}
     model = build_model(TransformerConfig.model_validate(shape), V, T)
     model.initialize(0)
     for name, weight in model.body.named_parameters():

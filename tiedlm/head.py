@@ -97,14 +97,14 @@ class _ChunkedNll(torch.autograd.Function):
                     torch.mm(errors, matrix, out=hidden_grad[rows])
                 if weight_grad is not None:
                     weight_grad += errors.t() @ part
-        ctx.gradients = hidden_grad, weight_grad, bias_grad
+        ctx.save_for_backward(hidden_grad, weight_grad, bias_grad)  # and so let go of as soon as backward is done
         ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
         return total
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        pairs = zip(ctx.gradients, ctx.dtypes, strict=True)
+        pairs = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
         hidden_grad, weight_grad, bias_grad = (
             None if gradient is None else gradient.to(dtype) * upstream for gradient, dtype in pairs
         )

@@ -31,7 +31,6 @@ class Batches:
         self._batch_size = batch_size
         self._seed = seed
         self.num_windows = -(-num_tokens // seq_len)
-        self.steps_per_epoch = self.num_windows / batch_size
         self._order = functools.lru_cache(maxsize=2)(self._shuffled)  # a batch may lie across two epochs
 
     def batch(self, step: int) -> tuple[Int64, Int64]:

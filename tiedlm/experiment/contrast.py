@@ -75,7 +75,7 @@ def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> Paired
 def _verdict(measured: PairedDifference) -> Verdict:
     if measured.is_exactly_zero:
         return "no_difference"
-    if measured.interval is None:
+    if measured.interval is None or measured.has_no_spread:
         return "cannot_tell"
     low, high = measured.interval
     return "better" if high < 0 else "worse" if low > 0 else "cannot_tell"

@@ -56,11 +56,11 @@ def _counts(config: RunConfig, cache_dir: Path) -> ParameterCounts | None:
 
 
 def _num_steps(config: RunConfig, cache_dir: Path) -> int | None:
-    per_epoch = 1.0
+    num_windows = 1
     if config.training.epochs is not None:
         prepared = find_tokens(config.data, cache_dir)
         if prepared is None:
             return None
         ids = prepared.split("train").ids
-        per_epoch = Batches(ids, config.data.seq_len, config.training.batch_size, config.seed).steps_per_epoch
-    return config.training.num_steps(config.data.seq_len, per_epoch)
+        num_windows = Batches(ids, config.data.seq_len, config.training.batch_size, config.seed).num_windows
+    return config.training.num_steps(config.data.seq_len, num_windows)

@@ -95,12 +95,21 @@ def _tokens(run: RunResult) -> str:
     return f"{run.corpus.tokenizer} ({run.hashes.tokens[:8]})"
 
 
+def _model_differences(variant: RunResult, baseline: RunResult) -> list[str]:
+    """The keys of the model, tying aside, in which the two differ though their parameters may not."""
+    mine, theirs = variant.config.get("model", {}), baseline.config.get("model", {})
+    return [key for key in dict.fromkeys([*mine, *theirs]) if key != "tying" and mine.get(key) != theirs.get(key)]
+
+
 def _start_differences(variant: RunResult, baseline: RunResult) -> Iterator[str]:
     mine, theirs = variant.hashes, baseline.hashes
     if variant.parameters.parts.get("body") != baseline.parameters.parts.get("body"):
         yield "the body has another size"
     elif mine.body != theirs.body:
         yield "the body started from other values"
+    else:
+        for key in _model_differences(variant, baseline):
+            yield f"model.{key} differs: equal values, but another function of them"
     if mine.input_embedding is None or theirs.input_embedding is None:
         yield "the start of the input embedding cannot be compared"
     elif mine.input_embedding != theirs.input_embedding:

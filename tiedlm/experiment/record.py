@@ -11,7 +11,7 @@ from tiedlm.experiment.store import raw_config
 from tiedlm.model.parameters import count_parameters
 from tiedlm.training.loop import Training
 from tiedlm.training.memory import Peaks
-from tiedlm.training.optimizer import has_fused
+from tiedlm.training.optimizer import is_fused
 
 _PACKAGES = ("tiedlm", "torch", "numpy", "tokenizers", "datasets")
 
@@ -72,7 +72,7 @@ def _effective(setup: Setup, training: Training) -> Effective:
         compile=machine.compile,
         micro_batch_size=training.micro_batch_size,
         num_threads=torch.get_num_threads(),
-        fused_optimizer=has_fused(machine.device),
+        fused_optimizer=is_fused(setup.config.training, machine),
     )
 
 

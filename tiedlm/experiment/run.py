@@ -95,7 +95,7 @@ class _Execution:
             batches,
             self.settings,
             self.setup.machine,
-            num_steps=self.settings.num_steps(config.data.seq_len, batches.steps_per_epoch),
+            num_steps=self.settings.num_steps(config.data.seq_len, batches.num_windows),
             micro_batch_size=micro_batch_size(self.run, self.siblings, self.setup.data.vocab_size, self.talk),
             seed=config.seed,
         )

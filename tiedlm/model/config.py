@@ -32,6 +32,7 @@ class TransformerConfig(Config):
     """A pre-norm decoder. Written in full once parsed: what is left out is filled in from what is given.
 
     num_kv_heads: num_heads; head_dim: dim / num_heads; feed_forward_dim: 4 dim; qkv_bias: bias.
+    `init_std` is the scale of the start of the body's matrices and of learned positions; the embeddings have their own.
     `vocab_size` and `max_seq_len` (null) come from the data.
     """
 
@@ -52,6 +53,7 @@ class TransformerConfig(Config):
     rope_scaling: RopeScaling | None = None
     bias: bool = True
     qkv_bias: bool
+    init_std: Positive = 0.02
     max_seq_len: Count | None = None
     vocab_size: Count | None = None
     tying: TyingConfig = TiedConfig()

@@ -73,7 +73,7 @@ def build_attention(config: TransformerConfig) -> Attention:
         bias=config.bias,
         qkv_bias=config.qkv_bias,
         dropout=config.dropout,
-        init_std=config.tying.init_std,
+        init_std=config.init_std,
         output_std=_residual_std(config),
     )
 
@@ -86,7 +86,7 @@ def build_feed_forward(config: TransformerConfig) -> MLP | GatedMLP:
         config.feed_forward_dim,
         ACTIVATIONS[config.activation],
         bias=config.bias,
-        init_std=config.tying.init_std,
+        init_std=config.init_std,
         output_std=_residual_std(config),
     )
 
@@ -94,10 +94,10 @@ def build_feed_forward(config: TransformerConfig) -> MLP | GatedMLP:
 def build_positions(config: TransformerConfig, max_seq_len: int) -> LearnedPositions | SinusoidalPositions | None:
     """What is added to the token vectors to say where they stand; None where nothing is."""
     if config.positions == "learned":
-        return LearnedPositions(max_seq_len, config.dim, config.tying.init_std)
+        return LearnedPositions(max_seq_len, config.dim, config.init_std)
     return SinusoidalPositions() if config.positions == "sinusoidal" else None
 
 
 def _residual_std(config: TransformerConfig) -> float:
     """Scale of the maps that write to the stream: its variance should not grow with their number (GPT-2)."""
-    return float(config.tying.init_std / (2 * config.num_layers) ** 0.5)
+    return float(config.init_std / (2 * config.num_layers) ** 0.5)

@@ -1,5 +1,6 @@
 """How a model is trained."""
 
+import fractions
 import math
 from typing import Annotated, Any, Literal, Self
 
@@ -86,11 +87,11 @@ class TrainingConfig(Config):
             check(self.warmup < self.steps, f"warmup of {self.warmup} steps does not fit into {self.steps}")
         return self
 
-    def num_steps(self, seq_len: int, steps_per_epoch: float) -> int:
-        """The length of the run in whole steps, rounded up."""
+    def num_steps(self, seq_len: int, num_windows: int) -> int:
+        """The length of the run in whole steps, rounded up; `num_windows` make an epoch."""
         if self.steps is not None:
             return self.steps
         if self.tokens is not None:
-            return math.ceil(self.tokens / (self.batch_size * seq_len))
+            return -(-self.tokens // (self.batch_size * seq_len))
         assert self.epochs is not None  # one of the three is given
-        return math.ceil(self.epochs * steps_per_epoch)
+        return math.ceil(fractions.Fraction(str(self.epochs)) * num_windows / self.batch_size)  # floats would round

@@ -74,7 +74,7 @@ class Training:
         self.training_step = TrainingStep(model, machine)
         parts = parameter_parts(model)
         embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
-        self.optimizer = build_optimizer(parameter_groups(model, embeddings, config), config, machine.device)
+        self.optimizer = build_optimizer(parameter_groups(model, embeddings, config), config, machine)
         self.schedule = Schedule(config, num_steps)
         self.scaler = machine.scaler()
         self.progress = Progress()

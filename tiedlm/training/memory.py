@@ -37,8 +37,9 @@ def read_peaks(device: torch.device) -> Peaks:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an allocator refused: the GPU's, torch's on the CPU (a RuntimeError told by its words), or Python's."""
-    said = isinstance(error, RuntimeError) and "allocate memory" in str(error)
+    """Whether an allocator refused: the GPU's, torch's on the CPU, a library's (told by its words), or Python's."""
+    words = ("allocate memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+    said = isinstance(error, RuntimeError) and any(word in str(error) for word in words)
     return said or isinstance(error, (torch.OutOfMemoryError, MemoryError))
 
 

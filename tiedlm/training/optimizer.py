@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.precision import Machine
 
 Group = dict[str, Any]
 
@@ -26,18 +27,22 @@ def parameter_groups(model: nn.Module, embeddings: list[nn.Parameter], config: T
     return [{"name": kind, "params": found, "weight_decay": decay[kind]} for kind, found in kinds.items() if found]
 
 
-def build_optimizer(groups: list[Group], config: TrainingConfig, device: torch.device) -> torch.optim.Optimizer:
-    """The optimizer of the config, fused where torch has a fused kernel for the device."""
-    fused = has_fused(device)
+def build_optimizer(groups: list[Group], config: TrainingConfig, machine: Machine) -> torch.optim.Optimizer:
+    """The optimizer of the config, fused where that is safe."""
+    fused = is_fused(config, machine)
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum or 0.0, fused=fused)
     assert config.betas is not None and config.eps is not None  # filled in by the config
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, eps=config.eps, fused=fused)
 
 
-def has_fused(device: torch.device) -> bool:
-    """Whether torch has fused optimizers for the device."""
-    return device.type in ("cpu", "cuda")
+def is_fused(config: TrainingConfig, machine: Machine) -> bool:
+    """Whether one kernel does the whole update.
+
+    Not for SGD with a loss scaler: where the first step overflows, torch's fused SGD keeps a momentum buffer that was
+    never written (`_fused_sgd` allocates it with `empty_like` and its kernel then skips the update).
+    """
+    return not (config.optimizer == "sgd" and machine.precision == "fp16")
 
 
 def copy_optimizer_state(optimizer: torch.optim.Optimizer, source: nn.Parameter, target: nn.Parameter) -> None:

@@ -67,9 +67,16 @@ def _device(asked: str) -> torch.device:
 def _best_precision(device: torch.device) -> PrecisionName:
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
-    capabilities: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()  # newer than torch 2.11
-    in_hardware = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") or capabilities.get("arm_bf16")
-    return "bf16" if in_hardware else "fp32"
+    return "bf16" if _cpu_has_bf16() else "fp32"
+
+
+def _cpu_has_bf16() -> bool:
+    """Whether the processor multiplies bf16 in hardware: AVX512_BF16 or AMX on x86, BF16 on ARM."""
+    if hasattr(torch.cpu, "get_capabilities"):  # newer than torch 2.11
+        capabilities = torch.cpu.get_capabilities()
+        return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
+    older = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    return bool(older())
 
 
 def _cpu_name() -> str:
