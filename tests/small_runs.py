@@ -19,7 +19,6 @@ from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
 from tiedlm.talk import SILENT, Silence, Talk, Update
 
-ROOT = Path(__file__).parent.parent
 LONG = "training.steps=100_000"
 CONFIG = """
 name: small
@@ -92,6 +91,12 @@ def weights(run: Run) -> dict[str, np.ndarray]:
     path = RunFolder(run.directory).checkpoints / f"step-{newest_step(run)}" / "model.safetensors"
     found: dict[str, np.ndarray] = load_file(path)
     return found
+
+
+def environment() -> dict[str, str]:
+    """For a process that imports this module too."""
+    known = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *([known] if known else [])])}
 
 
 def assert_same_outcome(one: Run, other: Run, from_step: int = 1) -> None:

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from small_runs import (
     assert_same_outcome,
     cache_of,
     carry_out,
+    environment,
     has_trained,
     holder,
     meanwhile,
@@ -87,18 +88,35 @@ def test_l12_a_signal_is_handed_on_and_the_run_goes_on_later_as_if_nothing_had_b
     assert_same_outcome(straight, run)
 
 
-def test_a_signal_before_the_training_begins_stops_everything_and_is_no_failure_of_the_run(tmp_path: Path) -> None:
-    """As Ctrl-C in the first second, while torch is imported."""
-    run = small_run(tmp_path, LONG)
+def imports_torch() -> bool:
+    """Whether a child of this process has got as far as that."""
+    tasks = Path("/proc/self/task").glob("*/children")
+    children = [Path("/proc", child) for task in tasks for child in task.read_text().split()]
+    workers = [child for child in children if b"tiedlm.experiment.worker" in (child / "cmdline").read_bytes()]
+    return any("libtorch" in (worker / "maps").read_text() for worker in workers)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_training_begins_stops_everything_and_is_no_failure_of_the_run(
+    tmp_path: Path, number: signal.Signals, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As Ctrl-C in the first second."""
+    run, over = small_run(tmp_path, LONG), threading.Event()
 
     def act() -> None:
-        time.sleep(0.6)
-        os.kill(os.getpid(), signal.SIGINT)
+        wait_for(imports_torch)
+        while not over.is_set():
+            os.kill(os.getpid(), number)
+            over.wait(5)
 
     with meanwhile(act), pytest.raises(Interrupted) as stopped:
-        in_child(run)
-    assert stopped.value.exit_code == 130
+        try:
+            in_child(run)
+        finally:
+            over.set()
+    assert stopped.value.exit_code == 128 + number
     assert RunFolder(run.directory).failure() is None
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_m03_a_run_that_is_killed_is_told_and_kept_as_a_failure_and_can_go_on(tmp_path: Path) -> None:
@@ -129,11 +147,24 @@ run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
 """
 
 
+def test_ctrl_c_in_a_terminal_reaches_the_run_once(tmp_path: Path) -> None:
+    """It goes to every process of the group; a second one would break the run off before it is saved."""
+    run = small_run(tmp_path, LONG)
+    command = [sys.executable, "-c", _PARENT, str(tmp_path), LONG]
+    with subprocess.Popen(
+        command, env=environment(), stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as parent:
+        wait_for(lambda: has_trained(run, 5))
+        os.killpg(parent.pid, signal.SIGINT)
+        assert parent.stderr is not None
+        assert "state saved" in parent.stderr.read()
+    assert newest_step(run) == len(metrics(run)) >= 5
+
+
 def test_a_run_whose_parent_is_killed_saves_its_state_and_ends(tmp_path: Path) -> None:
     run = small_run(tmp_path, LONG)
     command = [sys.executable, "-c", _PARENT, str(tmp_path), LONG]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as parent:
+    with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE) as parent:
         wait_for(lambda: has_trained(run, 5))
         worker = holder(run)
         assert worker != parent.pid

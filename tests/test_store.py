@@ -52,10 +52,18 @@ def test_another_run_is_refused_by_the_first_key_that_differs(tmp_path: Path, se
 
 @pytest.mark.parametrize(
     "setting",
-    ["evaluate_every=2", "checkpoint_every=3", "keep_last=5", "device=auto", "num_threads=2", "num_threads=null"],
+    [
+        "training.evaluate_every=2",
+        "training.checkpoint_every=3",
+        "training.keep_last=5",
+        "training.device=auto",
+        "training.num_threads=2",
+        "training.num_threads=null",
+        "evaluation.batch_size=3",
+    ],
 )
 def test_how_a_run_is_carried_out_strands_nothing(tmp_path: Path, setting: str) -> None:
-    claimed(tmp_path).claim(small_run(tmp_path, f"training.{setting}").config)
+    claimed(tmp_path).claim(small_run(tmp_path, setting).config)
 
 
 def test_the_stored_config_is_the_config(tmp_path: Path) -> None:

@@ -32,11 +32,12 @@ def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, sibling
     command = [sys.executable, "-P", "-m", "tiedlm.experiment.worker"]  # -P: files of the user's are no modules of ours
     # in a session of its own: a terminal's Ctrl-C reaches this process alone, which hands it on once
     with (
+        _Forwarding() as forwarding,
         subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
         ) as child,
-        _Forwarding(child) as forwarding,
     ):
+        forwarding.begin(child)
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(json.dumps(request) + "\n")
         child.stdin.flush()  # and stays open: it closes when this process ends
@@ -93,10 +94,10 @@ def _unexplained(run: Run, code: int) -> RunError:
 
 
 class _Forwarding:
-    """Inside the block SIGINT and SIGTERM go to the child, which saves and ends."""
+    """Inside the block SIGINT and SIGTERM go to the child, which saves and ends; one that came too early, too."""
 
-    def __init__(self, child: "subprocess.Popen[str]") -> None:
-        self.child = child
+    def __init__(self) -> None:
+        self.child: subprocess.Popen[str] | None = None
         self.received: signal.Signals | None = None
         self.before: dict[signal.Signals, Any] = {}
 
@@ -105,9 +106,16 @@ class _Forwarding:
             self.before[number] = signal.signal(number, self._hand_on)
         return self
 
+    def begin(self, child: "subprocess.Popen[str]") -> None:
+        """From now on there is a child."""
+        self.child = child
+        if self.received is not None:
+            child.send_signal(self.received)
+
     def _hand_on(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)
-        self.child.send_signal(number)
+        if self.child is not None:
+            self.child.send_signal(number)
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():
