@@ -35,9 +35,9 @@ def train(
 
         print_forecast([run], options.cache_folder(cache_dir), as_json)
         return
-    from tiedlm.experiment.run import execute
+    from tiedlm.experiment.carry_out import train as train_run
 
-    result = execute(run, cache_dir=options.cache_folder(cache_dir), fresh=fresh, talk=Talk())
+    result = train_run(experiment, run, cache_dir=options.cache_folder(cache_dir), fresh=fresh, talk=Talk())
     if as_json:
         print_json(result.model_dump(mode="json"))
         return

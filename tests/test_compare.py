@@ -235,3 +235,13 @@ def test_started_afresh_old_results_stand_in_no_interim_comparison(tmp_path: Pat
     assert [(variant.name, variant.seeds) for variant in shown[0].variants] == [("untied", [0])]
     assert [variant.seeds for variant in final.variants] == [[0, 1]]
     assert all(RunFolder(run.directory).config() == run.config for run in plan(other, tmp_path / "runs"))
+
+
+def test_seeds_of_one_name_that_are_not_one_variant_are_refused(tmp_path: Path) -> None:
+    """From two experiments whose variants are called alike but were trained otherwise."""
+    one = small_run(tmp_path, runs="one", seed=0)
+    other = small_run(tmp_path, "training.learning_rate=5e-4", runs="other", seed=1)
+    for run in (one, other):
+        carry_out(run)
+    with pytest.raises(ConfigError, match=r"training\.learning_rate.*not seeds of one variant"):
+        gather([one.directory, other.directory])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tiedlm.config import parse
+from tiedlm.config import ConfigError, parse
 from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
 from tiedlm.head import IGNORED
@@ -16,6 +16,7 @@ from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.parameters import hash_body, hash_input_embedding
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.loop import StepRecord, Training
+from tiedlm.training.memory import Peaks
 from tiedlm.training.precision import resolve_machine
 
 V, T = 97, 32
@@ -217,7 +218,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_step() -> None:
 def test_a_gradient_that_is_not_finite_stops_the_run_before_a_weight_changes() -> None:
     some = training(max_grad_norm=None)
     with torch.no_grad():
-        some.model.tying.output_weight().mul_(1e25)  # the loss is large and finite, the squares of its gradient are not
+        some.model.final_norm.weight.mul_(1e21)  # the loss is large and finite, the squares of its gradient are not
     before = weights(some.model)
     with pytest.raises(RunError, match="gradient of step 1") as stopped:
         some.advance()
@@ -236,3 +237,23 @@ def test_speed_leaves_the_first_steps_out() -> None:
     records = run(some, 5)
     assert some.progress.steady_tokens == records[4].tokens - records[2].tokens
     assert 0 < some.progress.steady_seconds < some.progress.seconds
+
+
+@pytest.mark.parametrize(("key", "change"), [("precision", {"precision": "bf16"}), ("micro_batch_size", {"micro": 2})])
+def test_a_run_is_not_continued_under_other_circumstances(key: str, change: dict[str, Any]) -> None:
+    """Half of it in fp32 and half in bf16 would be neither, and be called by the name of the second half."""
+    begun, other = training(), training(**change)
+    run(begun, 2)
+    with pytest.raises(ConfigError, match=rf"training\.{key}: step 2 was reached with"):
+        other.restore(begun.snapshot())
+
+
+def test_the_peak_of_a_run_is_the_largest_of_its_processes_and_none_of_one_that_took_no_step() -> None:
+    begun, going_on = training(), training()
+    run(begun, 2)
+    begun.progress.peaks = Peaks(gpu_allocated=5, gpu_reserved=None, host_rss=10**15)
+    going_on.restore(begun.snapshot())
+    assert going_on.progress.peaks == Peaks(5, None, 10**15)
+    untouched = going_on.snapshot().progress["peaks"]
+    assert (untouched["gpu_allocated"], untouched["host_rss"]) == (5, 10**15)
+    assert training().snapshot().progress["peaks"]["host_rss"] is None

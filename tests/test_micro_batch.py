@@ -73,7 +73,20 @@ def test_what_does_not_fit_is_halved_for_all_and_written_down(tmp_path: Path) ->
     assert size == 2
     assert len(lines) == 1
     assert "tied" in lines[0] and "4 does not fit" in lines[0] and "2 for all" in lines[0]
-    assert json.loads(agreement_file(wide.directory.parents[1]).read_text()) == {"micro_batch_size": 2}
+    assert json.loads(agreement_file(wide.directory.parents[1]).read_text())["micro_batch_size"] == 2
+
+
+def test_a_variant_that_comes_later_is_tried_too_and_may_only_make_the_size_smaller(tmp_path: Path) -> None:
+    """Two single runs of one experiment: the second may not take on trust what was tried of the first."""
+    small, large = small_run(tmp_path), small_run(tmp_path, "model.dim=1099511627776", "model.num_heads=1")
+    heard = Heard()
+    assert agree([small], V, heard) == 4
+    assert agree([small_run(tmp_path, seed=9)], V, heard) == 4
+    assert heard.lines == []
+    with pytest.raises(RunError, match="not even one window"):
+        agree([large], V, heard)
+    assert [line for line in heard.lines if "does not fit" in line], "it was tried, from the size agreed downwards"
+    assert agree([small], V, heard) == 4
 
 
 def test_a_model_that_no_memory_holds_does_not_fit_and_one_window_is_the_least(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config import ConfigError, Problem, first_difference
 from tiedlm.errors import OUTSIDE, RunError
-from tiedlm.experiment.child import run_in_child
+from tiedlm.experiment.carry_out import carry_out
 from tiedlm.experiment.comparison import COMPARISON_FILE, Comparison, load_comparison, store_comparison, summarize
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import Run, plan
@@ -44,7 +44,7 @@ def compare(
         prefix = f"[{number}/{len(lacking)}] " if len(lacking) > 1 else ""
         siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]
         try:
-            run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
+            carry_out(run, siblings, cache_dir=cache_dir, fresh=fresh, talk=talk, prefix=prefix)
         except RunError as error:
             if error.kind in ("interrupted", *OUTSIDE):
                 raise
@@ -73,12 +73,26 @@ def gather(paths: Sequence[Path], baseline: str | None = None) -> Comparison:
     chosen = baseline or ("untied" if "untied" in variants else variants[0])
     if chosen not in variants:
         raise ConfigError(Problem("--baseline", f"{chosen!r} is not one of {', '.join(variants)}"))
+    _refuse_mixtures(folders)
     names = list(dict.fromkeys(folder.path.parent.parent.name for folder in folders))
     home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
     comparison = _stored_or_made(folders, " + ".join(names), chosen, variants, None, home)
     if not comparison.variants:
         raise ConfigError(Problem("", "no run there is finished yet"), source=str(paths[0]))
     return comparison
+
+
+def _refuse_mixtures(folders: Sequence[RunFolder]) -> None:
+    """Raise ConfigError where two runs of one variant differ in more than their seed."""
+    first: dict[str, RunFolder] = {}
+    for folder in folders:
+        other = first.setdefault(folder.path.parent.name, folder)
+        same = {"name": "any", "seed": 0}
+        difference = first_difference(other.config().model_copy(update=same), folder.config().model_copy(update=same))
+        if difference:
+            key, one, another = difference
+            message = f"{other.path} has {one!r}, {folder.path} has {another!r}: not seeds of one variant"
+            raise ConfigError(Problem(key, message))
 
 
 def _runs_in(path: Path) -> list[RunFolder]:

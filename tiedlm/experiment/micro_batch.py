@@ -4,14 +4,18 @@ A CPU takes the whole batch at once. On a GPU two steps of each variant are trie
 whole batch downwards by halves, and the largest size that fits all of them is written into the experiment's folder.
 """
 
+import hashlib
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import torch
+from pydantic import Field, ValidationError
 
+from tiedlm.config import Config
 from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig
@@ -28,36 +32,57 @@ OUT_OF_MEMORY = 3
 """Exit code of a trial that did not fit."""
 
 
+class Agreement(Config):
+    """The size that an experiment agreed on, and of what models and recipes (as hashes) it was tried."""
+
+    micro_batch_size: Annotated[int, Field(gt=0)]
+    tried: list[str]
+
+
 def micro_batch_size(run: Run, siblings: Sequence[Run], vocab_size: int, talk: Talk) -> int:
     """The size that `run` takes: the configured one, or the one its experiment agreed on.
 
-    Where none was agreed yet, it is now, so that it fits `run` and its `siblings`.
+    Where `run` or one of its `siblings` was not tried yet, it is now, and the size agreed may become smaller.
     """
     training = run.config.training
     if isinstance(training.micro_batch_size, int):
         return training.micro_batch_size
     if resolve_machine(training).device.type == "cpu":
         return training.batch_size
-    agreed = _read(agreement_file(run.directory.parent.parent))
-    if agreed is None:
-        agreed = agree([run, *siblings], vocab_size, talk)
-    return min(agreed, training.batch_size)
+    return min(agree([run, *siblings], vocab_size, talk), training.batch_size)
 
 
 def agree(runs: Sequence[Run], vocab_size: int, talk: Talk) -> int:
-    """Find the largest of batch_size, batch_size / 2, .. that fits every run given, and write it down.
+    """Find the largest of batch_size, batch_size / 2, .. that fits every run given and all before, and write it down.
 
     Raises RunError("out_of_memory") where a single window does not fit.
     """
-    size = max(run.config.training.batch_size for run in runs)
-    for run in runs:
+    file = agreement_file(runs[0].directory.parent.parent)
+    before = _read(file)
+    tried = before.tried if before else []
+    size = before.micro_batch_size if before else max(run.config.training.batch_size for run in runs)
+    waiting = {_what_takes_memory(run.config): run for run in runs}
+    for key, run in waiting.items():
+        if key in tried:
+            continue
         while not fits(run.config, min(size, run.config.training.batch_size), vocab_size):
             talk.say(f"{run.config.variant}: a micro-batch of {size} does not fit; trying {size // 2} for all variants")
             size //= 2
             if size == 0:
                 raise RunError("out_of_memory", f"{run.config.variant}: not even one window fits into memory")
-    write_atomic(agreement_file(runs[0].directory.parent.parent), json.dumps({"micro_batch_size": size}))
+        tried = [*tried, key]
+    if before and size < before.micro_batch_size:
+        talk.say(f"runs that trained with micro-batches of {before.micro_batch_size} are no pairs of those from now on")
+    agreement = Agreement(micro_batch_size=size, tried=tried)
+    if agreement != before:
+        write_atomic(file, agreement.model_dump_json())
     return size
+
+
+def _what_takes_memory(config: RunConfig) -> str:
+    """SHA-256 of the model, the recipe and the window: what another seed of a variant has in common with it."""
+    parts = [raw_config(config)[key] for key in ("model", "training")]
+    return hashlib.sha256(json.dumps([*parts, config.data.seq_len], sort_keys=True).encode()).hexdigest()
 
 
 def fits(config: RunConfig, size: int, vocab_size: int) -> bool:
@@ -95,12 +120,12 @@ def try_two_steps(config: RunConfig, size: int, vocab_size: int) -> None:
             raise
 
 
-def _read(path: Path) -> int | None:
+def _read(path: Path) -> Agreement | None:
     if not path.is_file():
         return None
     try:
-        return int(json.loads(path.read_text(encoding="utf-8"))["micro_batch_size"])
-    except (ValueError, KeyError, TypeError):
+        return Agreement.model_validate_json(path.read_bytes())
+    except ValidationError:
         raise RunError("corrupt", f"{path} holds no micro_batch_size; delete it, and the size is tried anew") from None
 
 

@@ -10,7 +10,6 @@ from tiedlm.experiment.setup import Setup
 from tiedlm.experiment.store import raw_config
 from tiedlm.model.parameters import count_parameters
 from tiedlm.training.loop import Training
-from tiedlm.training.memory import Peaks
 from tiedlm.training.optimizer import is_fused
 
 _PACKAGES = ("tiedlm", "torch", "numpy", "tokenizers", "datasets")
@@ -21,7 +20,6 @@ def describe_run(
     training: Training,
     start: dict[str, str | None],
     splits: dict[str, SplitResult],
-    peaks: Peaks,
 ) -> RunResult:
     """Put a result together; `start` holds the hashes taken before the first step."""
     config, data, progress = setup.config, setup.data, training.progress
@@ -51,10 +49,10 @@ def describe_run(
             tokens=data.tokens_sha256,
         ),
         memory=Memory(
-            gpu_peak_allocated_bytes=peaks.gpu_allocated,
-            gpu_peak_reserved_bytes=peaks.gpu_reserved,
+            gpu_peak_allocated_bytes=progress.peaks.gpu_allocated,
+            gpu_peak_reserved_bytes=progress.peaks.gpu_reserved,
             predicted_peak_bytes=None,
-            host_peak_rss_bytes=peaks.host_rss,
+            host_peak_rss_bytes=progress.peaks.host_rss,
         ),
         steady_tokens=progress.steady_tokens,
         steady_seconds=progress.steady_seconds,

@@ -9,6 +9,7 @@ import numpy as np
 
 from tiedlm.data.batches import Batches
 from tiedlm.data.config import Split
+from tiedlm.data.prepare import prepare
 from tiedlm.errors import OUTSIDE, Interrupted, RunError
 from tiedlm.experiment.metrics import Metrics
 from tiedlm.experiment.micro_batch import micro_batch_size
@@ -23,7 +24,7 @@ from tiedlm.talk import SILENT, Talk
 from tiedlm.training import checkpoint
 from tiedlm.training.interrupt import StopSignal
 from tiedlm.training.loop import StepRecord, Training
-from tiedlm.training.memory import is_out_of_memory, read_peaks, reset_peaks
+from tiedlm.training.memory import is_out_of_memory, reset_peaks
 
 
 def execute(
@@ -76,17 +77,17 @@ class _Execution:
     """A run under way."""
 
     def __init__(self, run: Run, folder: RunFolder, cache_dir: Path, talk: Talk, siblings: Sequence[Run]) -> None:
-        self.run, self.folder, self.talk, self.siblings = run, folder, talk, siblings
+        self.run, self.folder, self.talk = run, folder, talk
         self.settings = run.config.training
         self.stop = StopSignal()
         self.metrics = Metrics(folder.metrics_file)
+        size = micro_batch_size(run, siblings, prepare(run.config.data, cache_dir, talk).vocab_size, talk)
         self.setup: Setup = set_up(run.config, cache_dir, talk)
         self.start = {"body": hash_body(self.setup.model), "input_embedding": hash_input_embedding(self.setup.model)}
-        reset_peaks(self.setup.machine.device)
-        self.training = self._training()
+        self.training = self._training(size)
         folder.claim(run.config)  # last: a request that cannot be carried out claims nothing
 
-    def _training(self) -> Training:
+    def _training(self, micro_batch_size: int) -> Training:
         config = self.run.config
         ids = self.setup.data.split("train").ids
         batches = Batches(ids, config.data.seq_len, self.settings.batch_size, config.seed)
@@ -96,7 +97,7 @@ class _Execution:
             self.settings,
             self.setup.machine,
             num_steps=self.settings.num_steps(config.data.seq_len, batches.num_windows),
-            micro_batch_size=micro_batch_size(self.run, self.siblings, self.setup.data.vocab_size, self.talk),
+            micro_batch_size=micro_batch_size,
             seed=config.seed,
         )
 
@@ -104,12 +105,12 @@ class _Execution:
         """Train what is left to train, score every split, write the result."""
         with self.stop:
             self._resume()
+            reset_peaks(self.setup.machine.device)
             if self.setup.machine.compile:
                 self.setup.model.compile()
             self._train()
-            peaks = read_peaks(self.setup.machine.device)
             splits = self._score_splits()
-            result = describe_run(self.setup, self.training, self.start, splits, peaks)
+            result = describe_run(self.setup, self.training, self.start, splits)
             self.folder.finish(result)
             return result
 

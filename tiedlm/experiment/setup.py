@@ -64,6 +64,8 @@ def set_up(config: RunConfig, cache_dir: Path, talk: Talk = SILENT) -> Setup:
     machine = resolve_machine(config.training)
     if config.training.num_threads:
         torch.set_num_threads(config.training.num_threads)
+    if machine.device.type == "cuda":
+        torch.cuda.set_device(machine.device)  # some of torch's questions are about the current one
     data = prepare(config.data, cache_dir, talk)
     frequencies = torch.from_numpy(data.frequencies)
     model = build_model(config.model, data.vocab_size, config.max_seq_len, frequencies)

@@ -4,12 +4,13 @@ import hashlib
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from tiedlm.config import ConfigError, Problem
 from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
 from tiedlm.head import IGNORED
@@ -18,6 +19,7 @@ from tiedlm.model.parameters import parameter_parts
 from tiedlm.streams import stream_seed
 from tiedlm.training.checkpoint import Snapshot
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.memory import Peaks, read_peaks
 from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups
 from tiedlm.training.precision import Machine
 from tiedlm.training.schedule import Schedule
@@ -41,6 +43,7 @@ class Progress:
     steady_tokens: int = 0
     steady_seconds: float = 0.0
     seconds: float = 0.0
+    peaks: Peaks = field(default_factory=Peaks)
 
 
 @dataclass(frozen=True)
@@ -161,16 +164,37 @@ class Training:
 
     def snapshot(self) -> Snapshot:
         """The state to save."""
-        progress = {**asdict(self.progress), "scaler": self.scaler.state_dict()}
+        if self._steps_here:  # a process that took no step has no peak of training
+            self.progress.peaks = self.progress.peaks.joined(read_peaks(self.machine.device))
+        circumstances = self.circumstances()
+        progress = {**asdict(self.progress), "scaler": self.scaler.state_dict(), "circumstances": circumstances}
         return Snapshot(self.progress.step, self.model.state_dict(), self.optimizer.state_dict(), progress)
 
+    def circumstances(self) -> dict[str, str | int]:
+        """What must stay the same over a run for its numbers to be those of one recipe."""
+        return {
+            "device": self.machine.device.type,
+            "precision": self.machine.precision,
+            "compile": str(self.machine.compile).lower(),
+            "micro_batch_size": self.micro_batch_size,
+            "torch": torch.__version__.partition("+")[0],
+        }
+
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state; raises ConfigError where it was reached under other circumstances."""
+        before, now = snapshot.progress["circumstances"], self.circumstances()
+        for key in now:
+            if before[key] != now[key]:
+                message = (
+                    f"step {snapshot.step} was reached with {before[key]}, now it is {now[key]}; go on as it began, "
+                    f"or --fresh starts that run again"
+                )
+                raise ConfigError(Problem("torch" if key == "torch" else f"training.{key}", message))
         self.model.load_state_dict(snapshot.weights)
         self.optimizer.load_state_dict(snapshot.optimizer)
-        counters = dict(snapshot.progress)
+        counters = {key: value for key, value in snapshot.progress.items() if key != "circumstances"}
         self.scaler.load_state_dict(counters.pop("scaler"))
-        self.progress = Progress(**counters)
+        self.progress = Progress(**{**counters, "peaks": Peaks(**counters["peaks"])})
 
 
 def chained_hash(before: str, *arrays: np.ndarray) -> str:

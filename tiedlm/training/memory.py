@@ -1,7 +1,7 @@
 """Measured peaks since the last reset: of the GPU's allocator and of the process."""
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import torch
@@ -11,9 +11,14 @@ import torch
 class Peaks:
     """Bytes; None where not measured."""
 
-    gpu_allocated: int | None
-    gpu_reserved: int | None
-    host_rss: int | None
+    gpu_allocated: int | None = None
+    gpu_reserved: int | None = None
+    host_rss: int | None = None
+
+    def joined(self, other: "Peaks") -> "Peaks":
+        """The larger of each: of a run that several processes carried out."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Peaks(*(max((value for value in pair if value is not None), default=None) for pair in pairs))
 
 
 def reset_peaks(device: torch.device) -> None:

@@ -1,0 +1,44 @@
+"""Bring single runs to their end, each in a process of its own. Free of torch."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiedlm.data.prepare import prepare
+from tiedlm.experiment.child import run_in_child
+from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.plan import Run, place
+from tiedlm.experiment.results import RunResult
+from tiedlm.experiment.store import RunFolder
+from tiedlm.talk import SILENT, Talk
+
+
+def carry_out(
+    run: Run, siblings: Sequence[Run], *, cache_dir: Path, fresh: bool = False, talk: Talk = SILENT, prefix: str = ""
+) -> None:
+    """Train and score a run; `siblings` share its micro-batch size.
+
+    The text is prepared in this process: what that leaves behind in memory is no part of any run's peak.
+    Raises ConfigError, RunError, Interrupted.
+    """
+    prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk)
+    run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
+
+
+def train(experiment: Experiment, run: Run, *, cache_dir: Path, fresh: bool = False, talk: Talk = SILENT) -> RunResult:
+    """The result of one run of an experiment, at once where it is complete. Raises as `carry_out` does."""
+    folder = RunFolder(run.directory)
+    if not fresh:
+        folder.check_identity(run.config)
+    result = None if fresh else folder.result()
+    if result is not None:
+        return result
+    runs_dir = run.directory.parents[2]
+    siblings = [
+        place(experiment.run_config(variant, run.config.seed), runs_dir)
+        for variant in experiment.variants
+        if variant != run.config.variant
+    ]
+    carry_out(run, siblings, cache_dir=cache_dir, fresh=fresh, talk=talk)
+    result = folder.result()
+    assert result is not None  # it ended well, so it was written
+    return result
