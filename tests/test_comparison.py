@@ -299,3 +299,14 @@ def test_seeds_that_differ_by_exactly_the_same_amount_have_no_spread_to_judge_by
     ]
     comparison = summarize(copies, [], "copies", "untied", ["tied", "untied"])
     assert [difference.verdict for difference in comparison.differences] == ["cannot_tell", "cannot_tell"]
+
+
+def test_lengths_that_round_to_one_figure_are_said_once() -> None:
+    """An epoch's last window is short, so that two seeds may differ by a few tokens."""
+    results = [
+        run_result(variant, seed, 3.5, tokens_seen=614_400 - seed) for variant in ("tied", "untied") for seed in (0, 1)
+    ]
+    comparison = summarize(results, [], "short", "untied", ["tied", "untied"])
+    assert comparison.conditions is not None
+    assert "614k tokens" in comparison.conditions.words()
+    assert "614k and" not in comparison.conditions.words()

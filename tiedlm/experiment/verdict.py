@@ -40,7 +40,7 @@ class Conditions(Config):
         """ "WikiText-103; V=32,000, D=768, 100M tokens, bf16"."""
         size = " and ".join(f"{value:,}" for value in self.vocab_size)
         width = " and ".join(f"{value:,}" for value in self.dim)
-        length = " and ".join(rounded(value) for value in self.tokens_seen)
+        length = " and ".join(_unique(rounded(value) for value in self.tokens_seen))
         text, precision = " and ".join(self.text), " and ".join(self.precision)
         return f"{text}; V={size}, D={width}, {length} tokens, {precision}"
 
