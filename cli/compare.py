@@ -27,6 +27,20 @@ def compare(
     ] = None,
     details: Annotated[bool, typer.Option("--details", help="Show everything that is stored.")] = False,
     baseline: Annotated[str | None, typer.Option("--baseline", help="The variant the others are held against.")] = None,
+    primary: Annotated[
+        str | None,
+        typer.Option(
+            "--primary", help="The variant whose comparison is not corrected for the others. [default: the first]"
+        ),
+    ] = None,
+    smallest_worthwhile: Annotated[
+        float | None,
+        typer.Option(
+            "--smallest-worthwhile",
+            metavar="NATS",
+            help="Differences below this many nats per token count as equal. [default: 0.01]",
+        ),
+    ] = None,
     settings: options.Settings = None,
     runs_dir: options.RunsDir = options.RUNS_DIR,
     cache_dir: options.CacheDir = None,
@@ -42,9 +56,15 @@ def compare(
     folders, config = _sort_out(what or [], runs_dir)
     if folders:
         _refuse_changes(settings, device, fresh, dry_run)
-        comparison, failed = experiments.gather(folders, baseline), False
+        comparison, failed = experiments.gather(folders, baseline, primary, smallest_worthwhile), False
     else:
-        changes = options.all_settings(settings, training__device=device, baseline=baseline)
+        changes = options.all_settings(
+            settings,
+            training__device=device,
+            baseline=baseline,
+            primary=primary,
+            smallest_worthwhile=smallest_worthwhile,
+        )
         from tiedlm.experiment.config import load_experiment
 
         experiment, cache = load_experiment(config, changes), options.cache_folder(cache_dir)

@@ -38,7 +38,7 @@ def cache_folder(chosen: Path | None) -> Path:
     return chosen or default_cache_dir()
 
 
-def all_settings(settings: list[str] | None, **more: str | None) -> list[str]:
+def all_settings(settings: list[str] | None, **more: str | float | None) -> list[str]:
     """`--set` with those options that are short for one; `more` maps dotted keys, with __ for a dot."""
     return [
         *(settings or []),

@@ -72,6 +72,13 @@ def test_the_baseline_is_named_or_untied_or_the_first(end: str, baseline: str) -
     assert experiment(text=EXPERIMENT.split("variants:")[0] + end).baseline == baseline
 
 
+def test_how_to_judge_is_said_at_the_top_and_belongs_to_no_run() -> None:
+    plain, told = experiment(), experiment("primary=tied", "smallest_worthwhile=0.02")
+    assert (plain.primary, plain.smallest_worthwhile) == (None, 0.01)
+    assert (told.primary, told.smallest_worthwhile) == ("tied", 0.02)
+    assert told.variants == plain.variants
+
+
 def test_settings_reach_variants_that_say_otherwise() -> None:
     it = experiment("training.steps=2", "model.tying.type=untied")
     assert {config.training.steps for config in it.variants.values()} == {2}
@@ -92,6 +99,10 @@ def test_settings_may_change_one_variant_or_the_seeds() -> None:
         ("seeds=3", "seeds", "3: must be a list"),
         ("seeds=[1, x]", "seeds.1", '"x": must be a whole number'),
         ("seeds=[4294967296]", "seeds.0", "must be below 4294967296"),
+        ("primary=soft", "primary", "not one of the variants: tied, untied"),
+        ("primary=untied", "primary", "is the baseline"),
+        ("smallest_worthwhile=0", "smallest_worthwhile", "above 0"),
+        ("smallest_worthwhile=x", "smallest_worthwhile", "number"),
         ("seed=1", "seed", "give seed or seeds, not both"),
         ("variant=tied", "variant", "belongs to a file without variants"),
         ("variants=[tied]", "variants", "must be a mapping"),

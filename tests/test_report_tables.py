@@ -160,7 +160,7 @@ def test_several_variants_get_a_line_of_the_verdict_each() -> None:
     assert lines[0].endswith("5 seeds:")
     assert lines[1].startswith("- a is better than untied by")
     assert lines[2].startswith("- there is no difference between b and untied")
-    assert lines[3].startswith("- these are several comparisons")
+    assert lines[3].startswith("- a against untied is the primary comparison, the other is exploratory")
 
 
 @pytest.mark.parametrize("width", [40, 80])

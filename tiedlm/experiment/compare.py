@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tiedlm.config import ConfigError, Problem, first_difference
@@ -12,6 +13,7 @@ from tiedlm.experiment.carry_out import carry_out
 from tiedlm.experiment.comparison import COMPARISON_FILE, Comparison, load_comparison, store_comparison, summarize
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import Run, plan
+from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.store import RunFolder, agreement_file, run_folders
 from tiedlm.talk import SILENT, Talk
 
@@ -60,10 +62,16 @@ def lacking_runs(experiment: Experiment, runs_dir: Path) -> list[Run]:
     return [run for run in plan(experiment, runs_dir) if _lacks(run)]
 
 
-def gather(paths: Sequence[Path], baseline: str | None = None) -> Comparison:
+def gather(
+    paths: Sequence[Path],
+    baseline: str | None = None,
+    primary: str | None = None,
+    smallest_worthwhile: float | None = None,
+) -> Comparison:
     """Compare the finished runs in some folders, each a run's or an experiment's; nothing is trained.
 
-    The baseline is `untied` where there is one, else the first variant. Raises ConfigError where nothing is finished.
+    The baseline is `untied` where there is one, else the first variant. What `primary` and `smallest_worthwhile` do not
+    say is taken from the comparison stored in the folder, if one is. Raises ConfigError where nothing is finished.
     """
     folders = list({folder.path.resolve(): folder for path in paths for folder in _runs_in(path)}.values())
     if not folders:
@@ -71,12 +79,25 @@ def gather(paths: Sequence[Path], baseline: str | None = None) -> Comparison:
         raise ConfigError(Problem("", "no run is there, neither finished nor begun"), source=source)
     variants = list(dict.fromkeys(folder.path.parent.name for folder in folders))
     chosen = baseline or ("untied" if "untied" in variants else variants[0])
-    if chosen not in variants:
-        raise ConfigError(Problem("--baseline", f"{chosen!r} is not one of {', '.join(variants)}"))
+    for option, name in (("--baseline", chosen), ("--primary", primary)):
+        if name is not None and name not in variants:
+            raise ConfigError(Problem(option, f"{name!r} is not one of {', '.join(variants)}"))
+    if primary == chosen:
+        raise ConfigError(Problem("--primary", f"{primary!r} is the baseline: name another variant"))
+    if smallest_worthwhile is not None and smallest_worthwhile <= 0:
+        raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0"))
     _refuse_mixtures(folders)
     names = list(dict.fromkeys(folder.path.parent.parent.name for folder in folders))
     home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
-    comparison = _stored_or_made(folders, " + ".join(names), chosen, variants, None, home)
+    stored = _stored(home)
+    if stored is not None:
+        kept = stored.primary if stored.primary in variants and stored.primary != chosen else None
+        primary = primary or kept
+        smallest_worthwhile = smallest_worthwhile or stored.smallest_worthwhile
+    question = Question(
+        " + ".join(names), chosen, tuple(variants), None, primary, smallest_worthwhile or SMALLEST_WORTHWHILE
+    )
+    comparison = _stored_or_made(folders, question, home)
     if not comparison.variants:
         raise ConfigError(Problem("", "no run there is finished yet"), source=str(paths[0]))
     return comparison
@@ -109,9 +130,15 @@ def _lacks(run: Run) -> bool:
 
 
 def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:
-    planned = dict.fromkeys(experiment.variants, experiment.seeds)
-    folders, home = [RunFolder(run.directory) for run in runs], _home(runs)
-    return _stored_or_made(folders, experiment.name, experiment.baseline, list(experiment.variants), planned, home)
+    question = Question(
+        experiment.name,
+        experiment.baseline,
+        tuple(experiment.variants),
+        dict.fromkeys(experiment.variants, experiment.seeds),
+        experiment.primary,
+        experiment.smallest_worthwhile,
+    )
+    return _stored_or_made([RunFolder(run.directory) for run in runs], question, _home(runs))
 
 
 def _home(runs: Sequence[Run]) -> Path:
@@ -119,31 +146,47 @@ def _home(runs: Sequence[Run]) -> Path:
     return runs[0].directory.parent.parent
 
 
-def _stored_or_made(
-    folders: Sequence[RunFolder],
-    name: str,
-    baseline: str,
-    order: Sequence[str],
-    planned: dict[str, tuple[int, ...]] | None,
-    home: Path | None,
-) -> Comparison:
+@dataclass(frozen=True)
+class Question:
+    """What is asked of some runs; see `summarize`."""
+
+    name: str
+    baseline: str
+    order: tuple[str, ...]
+    planned: dict[str, tuple[int, ...]] | None
+    primary: str | None
+    smallest_worthwhile: float
+
+
+def _stored_or_made(folders: Sequence[RunFolder], question: Question, home: Path | None) -> Comparison:
     """The comparison stored in `home` where it answers the same question from the very same files, else a new one."""
-    sources = _sources(folders, [name, baseline, order, planned])
+    sources = _sources(folders, question)
     stored = _stored(home)
     if stored is not None and stored.sources == sources:
         return stored
-    results = [result for folder in folders if (result := folder.result())]
+    found = [(folder, result) for folder in folders if (result := folder.result())]
     failures = [failure for folder in folders if (failure := folder.failure())]
-    made = summarize(results, failures, name, baseline, order, planned).model_copy(update={"sources": sources})
-    if home is not None and results:
+    folder_of = {(result.variant, result.seed): folder for folder, result in found}
+    made = summarize(
+        [result for _, result in found],
+        failures,
+        question.name,
+        question.baseline,
+        question.order,
+        question.planned,
+        primary=question.primary,
+        smallest_worthwhile=question.smallest_worthwhile,
+        scores_of=lambda run, split: folder_of[run.variant, run.seed].evaluation_file(split),
+    ).model_copy(update={"sources": sources})
+    if home is not None and found:
         with suppress(RunError):  # it is as true without being kept, in a folder that cannot be written to
             store_comparison(made, home)
     return made
 
 
-def _sources(folders: Sequence[RunFolder], question: object) -> dict[str, str]:
+def _sources(folders: Sequence[RunFolder], question: Question) -> dict[str, str]:
     """SHA-256 of every result and failure, by variant and seed, and of what is asked about them."""
-    sources = {"question": hashlib.sha256(json.dumps(question).encode()).hexdigest()}
+    sources = {"question": hashlib.sha256(json.dumps(asdict(question)).encode()).hexdigest()}
     for folder in folders:
         for file in (folder.result_file, folder.failure_file):
             if file.is_file():

@@ -9,7 +9,10 @@ from pydantic import ValidationError
 
 from tiedlm.config import Config, ConfigError, Problem
 from tiedlm.experiment.contrast import Difference, contrast
+from tiedlm.experiment.documents import ScoresOf
+from tiedlm.experiment.judgement import judge
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
+from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.summary import VariantSummary, has_split, summarize_variant
 from tiedlm.experiment.verdict import Conditions, conditions_in_words, statements
 from tiedlm.files import write_atomic
@@ -28,12 +31,16 @@ class Pending(Config):
 class Comparison(Config):
     """`model_dump(mode="json")` is the JSON document of `compare`.
 
-    `verdict` is one sentence: the conditions, then the `statements`, one for each variant.
+    `verdict` is one sentence: the conditions, then the `statements`, one for each variant. `primary` is the variant
+    whose comparison is not corrected for the others, `smallest_worthwhile` the difference in nats per token below
+    which two variants count as equal.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     experiment: str
     baseline: str
+    primary: str | None
+    smallest_worthwhile: float
     verdict: str
     statements: list[str]
     conditions: Conditions | None
@@ -53,28 +60,38 @@ def summarize(
     baseline: str,
     order: Sequence[str],
     planned: Mapping[str, Sequence[int]] | None = None,
+    *,
+    primary: str | None = None,
+    smallest_worthwhile: float = SMALLEST_WORTHWHILE,
+    scores_of: ScoresOf = lambda run, split: None,
 ) -> Comparison:
     """Compare finished runs. `order` lists the variants as they are to be shown; those without a run are left out.
 
     `planned` maps variants to seeds and tells what is still to come. Failed runs are listed and stand in no figure.
-    Raises ConfigError where two results are of one variant and seed.
+    `primary` is the first of `order` beside the baseline unless named. `scores_of` finds the scores of each token,
+    for the intervals over documents. Raises ConfigError where two results are of one variant and seed.
     """
+    primary = primary or default_primary(order, baseline)
     runs = _by_variant(results, order)
     base_runs = runs.get(baseline, [])
     variants = [summarize_variant(variant, own, base_runs) for variant, own in runs.items()]
     conditions = Conditions.of([run for own in runs.values() for run in own])
-    differences = [
-        contrast(own, base_runs, split)
+    measured = [
+        contrast(own, base_runs, split, scores_of)
         for variant, own in runs.items()
         if variant != baseline and base_runs
         for split in ("test", "validation")
         if has_split(own, split) and has_split(base_runs, split)
     ]
+    differences = judge(measured, primary, smallest_worthwhile)
     pending = list(_pending(results, failures, planned or {}))
-    said = statements(list(runs), baseline, differences, conditions.num_seeds if conditions else 0, len(failures))
+    num_seeds = conditions.num_seeds if conditions else 0
+    said = statements(list(runs), baseline, differences, num_seeds, smallest_worthwhile, len(failures))
     return Comparison(
         experiment=name,
         baseline=baseline,
+        primary=primary,
+        smallest_worthwhile=smallest_worthwhile,
         verdict=f"{conditions_in_words(conditions, not pending)}: {'; '.join(said)}." if conditions else _NOTHING,
         statements=said if conditions else [],
         conditions=conditions,
@@ -85,6 +102,11 @@ def summarize(
         pending=pending,
         notes=list(_notes(runs)),
     )
+
+
+def default_primary(order: Sequence[str], baseline: str) -> str | None:
+    """The first variant that is not the baseline."""
+    return next((variant for variant in order if variant != baseline), None)
 
 
 def store_comparison(comparison: Comparison, folder: Path) -> Path:

@@ -8,15 +8,16 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from tiedlm.config import Config, ConfigError, FromList, Name, Problem, Raw, Whole, check, merge, parse
+from tiedlm.config import Config, ConfigError, FromList, Name, Positive, Problem, Raw, Whole, check, merge, parse
 from tiedlm.config_file import apply_settings, find_config, read_config
 from tiedlm.data.config import DataConfig
 from tiedlm.evaluation.config import EvaluationConfig
+from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.model.config import ModelConfig, ShapeConfig
 from tiedlm.training.config import TrainingConfig
 
 Seed = Annotated[Whole, Field(ge=0, lt=2**32)]
-_EXPERIMENT_KEYS = ("seeds", "baseline", "variants")
+_EXPERIMENT_KEYS = ("seeds", "baseline", "variants", "primary", "smallest_worthwhile")
 
 
 class RunConfig(Config):
@@ -47,12 +48,18 @@ class RunConfig(Config):
 
 @dataclass(frozen=True)
 class Experiment:
-    """Variants x seeds. `variants` maps each name to its run config (with the first seed), in the file's order."""
+    """Variants x seeds. `variants` maps each name to its run config (with the first seed), in the file's order.
+
+    `primary` is the variant whose comparison is not corrected for the others (null: the first beside the baseline),
+    `smallest_worthwhile` the difference in nats per token below which two variants count as equal.
+    """
 
     name: str
     seeds: tuple[int, ...]
     baseline: str
     variants: Mapping[str, RunConfig]
+    primary: str | None = None
+    smallest_worthwhile: float = SMALLEST_WORTHWHILE
 
     def run_config(self, variant: str, seed: int) -> RunConfig:
         """The config of one run."""
@@ -65,6 +72,8 @@ class _Head(Config):
     seeds: Annotated[tuple[Seed, ...], FromList] | None = None
     baseline: str | None = None
     variants: dict[str, Raw] | None = None
+    primary: str | None = None
+    smallest_worthwhile: Positive = SMALLEST_WORTHWHILE
 
 
 def load_experiment(name: str | Path, settings: list[str] | None = None) -> Experiment:
@@ -87,7 +96,9 @@ def experiment_from(raw: Raw, source: str = "", settings: list[str] | None = Non
     seeds = _seeds(head, base, source)
     variants = _variants(head, {**base, "seed": seeds[0]}, source, settings or [])
     baseline = _baseline(head, variants, source)
-    return Experiment(next(iter(variants.values())).name, seeds, baseline, variants)
+    primary = _primary(head, variants, baseline, source)
+    name = next(iter(variants.values())).name
+    return Experiment(name, seeds, baseline, variants, primary, head.smallest_worthwhile)
 
 
 def _seeds(head: _Head, base: Raw, source: str) -> tuple[int, ...]:
@@ -185,6 +196,15 @@ def _baseline(head: _Head, variants: Mapping[str, RunConfig], source: str) -> st
     if head.baseline is not None:
         return head.baseline
     return "untied" if "untied" in variants else next(iter(variants))
+
+
+def _primary(head: _Head, variants: Mapping[str, RunConfig], baseline: str, source: str) -> str | None:
+    if head.primary is not None and head.primary not in variants:
+        message = f"{head.primary!r} is not one of the variants: {', '.join(variants)}"
+        raise ConfigError(Problem("primary", message), source=source)
+    if head.primary == baseline:
+        raise ConfigError(Problem("primary", f"{baseline!r} is the baseline: name another variant"), source=source)
+    return head.primary
 
 
 def load_shape(name: str | Path, settings: list[str] | None = None) -> ModelConfig:

@@ -1,4 +1,4 @@
-"""A variant against the baseline on one split: the difference, how sure it is, and what it can be put down to."""
+"""A variant against the baseline on one split, as measured: the difference, its intervals, and its pairing."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from tiedlm.config import Config, Execution
+from tiedlm.experiment.documents import OverText, ScoresOf, over_text
 from tiedlm.experiment.pairing import Pairing, pair_seeds
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.statistics import PairedDifference, paired_difference
@@ -18,8 +19,12 @@ Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
 class Difference(Config):
     """variant - baseline over the seeds both have finished: below 0 favours the variant.
 
-    `mean` is null where the two did not score the same tokens, `ci95_seeds` ([low, high]) for one seed and where
-    the seeds are no pairs. `config_differences` are the dotted config keys in which the two were told to differ.
+    `mean` is null where the two did not score the same tokens, the intervals over seeds ([low, high], never corrected)
+    for one seed and where the seeds are no pairs. `ci95_text` is over the `num_documents` of the text, for these very
+    checkpoints; null with `text_reason`. The verdict and what it rests on are those of tiedlm/experiment/judgement:
+    the p-values of "not 0" and of "within the smallest worthwhile size", corrected for `num_corrected_for` comparisons
+    (1: not corrected), and the range of seeds that would tell where they do not. `config_differences` are the dotted
+    config keys in which the two were told to differ.
     """
 
     variant: str
@@ -28,34 +33,45 @@ class Difference(Config):
     metric: Literal["nats_per_token"] = "nats_per_token"
     mean: float | None
     ci95_seeds: tuple[float, float] | None
-    ci95_text: tuple[float, float] | None = None
+    ci90_seeds: tuple[float, float] | None = None
+    ci95_text: tuple[float, float] | None
+    num_documents: int | None
+    text_reason: str | None
     num_seeds: int
     seeds: list[int]
     per_seed: list[float]
-    verdict: Verdict
-    seeds_needed: int | None = None
+    is_primary: bool = False
+    p_difference: float | None = None
+    p_equal: float | None = None
+    num_corrected_for: int = 1
+    verdict: Verdict = "cannot_tell"
+    seeds_needed: tuple[int, int] | None = None
     pairing: Pairing
     config_differences: list[str]
 
 
-def contrast(variant: Sequence[RunResult], baseline: Sequence[RunResult], split: str) -> Difference:
-    """Compare the runs of a variant with those of the baseline, paired by seed."""
+def contrast(
+    variant: Sequence[RunResult], baseline: Sequence[RunResult], split: str, scores_of: ScoresOf
+) -> Difference:
+    """Measure the runs of a variant against those of the baseline, paired by seed; the verdict is still open."""
     by_seed = {run.seed: run for run in baseline}
     pairs = [(run, by_seed[run.seed]) for run in variant if run.seed in by_seed]
     pairing = pair_seeds(pairs)
     comparable = bool(pairs) and all(_scored_the_same(one, other, split) for one, other in pairs)
     measured = _measure(pairs, split) if comparable else None
-    is_paired = pairing.level != "none" and measured is not None
+    over = over_text(pairs, split, scores_of) if comparable else OverText(reason="no tokens were scored by both")
     return Difference(
         variant=variant[0].variant,
         baseline=baseline[0].variant,
         split=split,
         mean=measured.mean if measured else None,
-        ci95_seeds=measured.interval if measured and is_paired else None,
+        ci95_seeds=measured.interval if measured and pairing.level != "none" else None,
+        ci95_text=over.interval,
+        num_documents=over.num_documents,
+        text_reason=over.reason,
         num_seeds=len(pairs),
         seeds=[run.seed for run, _ in pairs],
         per_seed=list(measured.differences) if measured else [],
-        verdict=_verdict(measured) if measured and is_paired else "cannot_tell",
         pairing=pairing,
         config_differences=config_differences(variant[0].config, baseline[0].config),
     )
@@ -70,15 +86,6 @@ def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> Paired
     values = [(run.splits[split].nll / run.splits[split].tokens) for run, _ in pairs]
     baseline = [(run.splits[split].nll / run.splits[split].tokens) for _, run in pairs]
     return paired_difference(values, baseline)
-
-
-def _verdict(measured: PairedDifference) -> Verdict:
-    if measured.is_exactly_zero:
-        return "no_difference"
-    if measured.interval is None or measured.has_no_spread:
-        return "cannot_tell"
-    low, high = measured.interval
-    return "better" if high < 0 else "worse" if low > 0 else "cannot_tell"
 
 
 def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:

@@ -18,16 +18,6 @@ class PairedDifference:
     mean: float
     interval: Interval | None
 
-    @property
-    def is_exactly_zero(self) -> bool:
-        """Whether every pair agrees to the last bit."""
-        return all(difference == 0 for difference in self.differences)
-
-    @property
-    def has_no_spread(self) -> bool:
-        """Whether every pair differs by the same amount, which independent runs do not: copies, or a frozen model."""
-        return len(self.differences) > 1 and len(set(self.differences)) == 1
-
 
 def mean(values: Sequence[float]) -> float:
     """Arithmetic mean of at least one value, summed without rounding on the way."""

@@ -7,6 +7,7 @@ from typing import Self, TypeVar
 from tiedlm.config import Config
 from tiedlm.experiment.contrast import Difference
 from tiedlm.experiment.results import RunResult
+from tiedlm.experiment.significance import LEVEL
 
 UNIT = "nats per token"
 Value = TypeVar("Value")
@@ -67,23 +68,48 @@ def statements(
     baseline: str,
     differences: Sequence[Difference],
     num_seeds: int,
+    smallest_worthwhile: float,
     num_failures: int = 0,
 ) -> list[str]:
     """What the test split says of each variant, and what a reader must not forget with it. Without a full stop."""
+    on_test = [difference for difference in differences if difference.split == "test"]
+    on_test.sort(key=lambda difference: not difference.is_primary)
     said = [
-        describe(difference) + _seeds_in_common(difference, num_seeds)
-        for difference in differences
-        if difference.split == "test"
+        describe(difference, smallest_worthwhile)
+        + _seeds_in_common(difference, num_seeds)
+        + _outlook(difference, smallest_worthwhile)
+        for difference in on_test
     ]
     if not said:
         said = [_nothing_to_compare(finished, baseline)]
     if len(said) > 1:
-        said.append("these are several comparisons, not corrected for their number")
+        said.append(_roles(on_test))
     if num_failures == 1:
         said.append("one run failed and stands in no figure")
     elif num_failures:
         said.append(f"{num_failures} runs failed and stand in no figure")
     return said
+
+
+def _roles(differences: Sequence[Difference]) -> str:
+    """Which comparison was the one to make, and what was done about the others."""
+    explored = [difference for difference in differences if not difference.is_primary]
+    which = "all of these comparisons are"
+    if len(explored) < len(differences):
+        others = "the other is" if len(explored) == 1 else f"the other {len(explored)} are"
+        which = f"{differences[0].variant} against {differences[0].baseline} is the primary comparison, {others}"
+    corrected = max(difference.num_corrected_for for difference in explored)
+    note = f", with verdicts Holm-corrected for {corrected} comparisons" if corrected > 1 else ""
+    return f"{which} exploratory{note}"
+
+
+def _outlook(difference: Difference, size: float) -> str:
+    """How many seeds would tell, where it cannot be told yet."""
+    if difference.seeds_needed is None:
+        return ""
+    low, high = difference.seeds_needed
+    count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f", and {count} seeds would tell a difference of {size:g}"
 
 
 def _nothing_to_compare(finished: Sequence[str], baseline: str) -> str:
@@ -104,7 +130,7 @@ def seeds_in_words(count: int) -> str:
     return "one seed" if count == 1 else f"{count} seeds"
 
 
-def describe(difference: Difference) -> str:
+def describe(difference: Difference, smallest_worthwhile: float) -> str:
     """What one difference says: who is better, by how much, how sure; or that it cannot be told, and why."""
     variant, baseline, mean = difference.variant, difference.baseline, difference.mean
     if difference.verdict == "no_difference":
@@ -117,15 +143,52 @@ def describe(difference: Difference) -> str:
     if difference.pairing.level == "none":
         return f"{unknown}: the runs are not pairs ({'; '.join(difference.pairing.reasons)})"
     if difference.ci95_seeds is None:
-        return f"{unknown} from one seed, which has no spread: the difference is {signed_together(mean)[0]} {UNIT}"
+        return f"{unknown} from one seed, which has no spread: {_of_these_checkpoints(difference, mean)}"
     size, low, high = signed_together(mean, difference.ci95_seeds)
-    interval = f"95 % interval {low} to {high}"
-    if difference.verdict == "cannot_tell":
-        return f"{unknown}: the difference is {size} {UNIT} ({interval}, which holds 0)"
+    if difference.p_difference is None:
+        return f"{unknown}: all seeds differ by exactly {size} {UNIT}, as independent runs do not"
     if difference.verdict == "equal":
-        return f"{variant} and {baseline} are equal for practical purposes on {difference.split} ({interval})"
+        return _describe_equal(difference, mean, smallest_worthwhile)
+    if difference.verdict == "cannot_tell":
+        holds = difference.ci95_seeds[0] <= 0 <= difference.ci95_seeds[1]
+        how_sure = f"95 % interval {low} to {high}{', which holds 0' if holds else ''}{_correction(difference)}"
+        return f"{unknown}: the difference is {size} {UNIT} ({how_sure})"
     who = f"{variant} is {difference.verdict} than {baseline}"
-    return f"{who} by {size.lstrip('+-')} {UNIT} ({interval}) on {difference.split}"
+    how_sure = f"95 % interval {low} to {high}{_correction(difference)}"
+    return f"{who} by {size.lstrip('+-')} {UNIT} ({how_sure}) on {difference.split}"
+
+
+def _describe_equal(difference: Difference, mean: float, worthwhile: float) -> str:
+    """That the two are equal for practical purposes; and also, where it is so, that they differ none the less."""
+    size, low, high = signed_together(mean, difference.ci90_seeds)
+    pair = f"{difference.variant} and {difference.baseline} are equal for practical purposes on {difference.split}"
+    within = f"90 % interval {low} to {high}, within ±{worthwhile:g}"
+    said = f"{pair}: the difference is {size} {UNIT} ({within}{_correction(difference, difference.p_equal)})"
+    if difference.p_difference is None or difference.p_difference >= LEVEL:
+        return said
+    favoured = difference.variant if mean < 0 else difference.baseline
+    _, low, high = signed_together(mean, difference.ci95_seeds)
+    return f"{said}, in favour of {favoured} and too small to matter, though not 0 (95 % interval {low} to {high})"
+
+
+def _of_these_checkpoints(difference: Difference, mean: float) -> str:
+    """What one seed can say: whether two checkpoints differ on this kind of text, and nothing of the two ways."""
+    if difference.ci95_text is None:
+        return f"the difference is {signed_together(mean)[0]} {UNIT}"
+    size, low, high = signed_together(mean, difference.ci95_text)
+    interval = f"95 % interval over {difference.num_documents:,} documents {low} to {high}"
+    if difference.ci95_text[0] <= 0 <= difference.ci95_text[1]:
+        return f"not even these two checkpoints differ beyond chance, {size} {UNIT} ({interval}, which holds 0)"
+    return f"these two checkpoints differ, by {size} {UNIT} ({interval}), which says nothing of other seeds"
+
+
+def _correction(difference: Difference, p: float | None = None) -> str:
+    """Marks a verdict that was corrected for the number of comparisons, with the p-value that decided."""
+    if difference.num_corrected_for == 1:
+        return ""
+    value = difference.p_difference if p is None else p
+    assert value is not None
+    return f", Holm-corrected p {'< 0.001' if value < 0.001 else f'= {value:.2g}'}"
 
 
 def signed_together(mean: float, interval: tuple[float, float] | None = None) -> list[str]:

@@ -33,17 +33,34 @@ def context(comparison: Comparison) -> Iterator[str]:
 
 def legend(comparison: Comparison) -> Iterator[str]:
     """How to read the table."""
-    if comparison.differences:
+    differences = comparison.differences
+    if differences:
         baseline = comparison.baseline
-        has_interval = any(difference.ci95_seeds for difference in comparison.differences)
+        has_interval = any(difference.ci95_seeds for difference in differences)
         interval = " [low, high]: 95 % t-interval over seeds, paired." if has_interval else ""
         yield (
             f"difference: variant minus {baseline}, nats per token; below 0 favours the variant, above 0 favours "
             f"{baseline}.{interval}"
         )
+    if any(difference.split == "test" and difference.ci95_text for difference in differences):
+        yield "over documents: 95 % cluster bootstrap of the text; these checkpoints alone, not other seeds."
+    yield from _how_decided(comparison)
     is_spread = any(len(variant.seeds) > 1 for variant in comparison.variants)
     spread = "; ±: sample standard deviation over seeds" if is_spread else ""
     yield f"perplexity: per token, exp(nll / tokens) with both summed over seeds{spread}."
+
+
+def _how_decided(comparison: Comparison) -> Iterator[str]:
+    """What stands behind the verdicts, in so far as there are any."""
+    differences = comparison.differences
+    if any(difference.p_difference is not None for difference in differences):
+        size = f"{comparison.smallest_worthwhile:g}"
+        rule = f"better, worse: the 95 % interval excludes 0; equal: the 90 % interval lies within ±{size}."
+        power = " seeds that would tell: at 80 % power, with the uncertainty of the spread."
+        yield rule + (power if any(difference.seeds_needed for difference in differences) else "")
+    corrected = [difference.variant for difference in _one_each(comparison) if difference.num_corrected_for > 1]
+    if corrected:
+        yield f"Holm-corrected: the verdicts on {', '.join(corrected)}; the intervals shown are not."
 
 
 def reasons_for_null(comparison: Comparison) -> Iterator[str]:
@@ -60,14 +77,21 @@ def reasons_for_null(comparison: Comparison) -> Iterator[str]:
                     yield line
 
 
+def reasons_for_no_interval(comparison: Comparison) -> Iterator[str]:
+    """Why an interval over documents is missing."""
+    for found in comparison.differences:
+        if found.text_reason:
+            yield f"{found.split}, {found.variant} over documents: none, {found.text_reason}."
+
+
 def configured_differences(comparison: Comparison) -> Iterator[str]:
     """The config keys in which each variant was told to differ from the baseline."""
-    for difference in _primary(comparison):
+    for difference in _one_each(comparison):
         keys = ", ".join(difference.config_differences) or "nothing"
         yield f"{difference.variant} is configured otherwise than {difference.baseline} in: {keys}."
 
 
-def _primary(comparison: Comparison) -> list[Difference]:
+def _one_each(comparison: Comparison) -> list[Difference]:
     """One difference a variant: that on test, else on validation."""
     chosen: dict[str, Difference] = {}
     for difference in comparison.differences:
@@ -137,7 +161,7 @@ def _savings(comparison: Comparison) -> Iterator[str]:
 
 
 def _pairings(comparison: Comparison) -> Iterator[str]:
-    for difference in _primary(comparison):
+    for difference in _one_each(comparison):
         pairing = difference.pairing
         head = _PAIRED[pairing.level].format(variant=difference.variant, baseline=difference.baseline)
         in_the_verdict = pairing.level == "none" and difference.split == "test"

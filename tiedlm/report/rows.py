@@ -24,7 +24,7 @@ def main_records(comparison: Comparison) -> Records:
         _row("seeds", variants, lambda variant: seeds_in_words(len(variant.seeds))),
         *(_row(f"{split} perplexity", variants, _perplexity(split)) for split in _present(variants, _FIRST)),
         *_word_perplexity_row(variants),
-        *(_difference_row(comparison, split) for split in _present(variants, _FIRST) if comparison.differences),
+        *_difference_rows(comparison),
         *(_row(f"{split} nll per token", variants, _nats(split)) for split in _present(variants, reversed(SPLITS))),
         _row("peak GPU memory, allocated", variants, lambda v: numbers.memory(v.memory.gpu_peak_allocated_bytes)),
         _row("peak GPU memory, reserved", variants, lambda v: numbers.memory(v.memory.gpu_peak_reserved_bytes)),
@@ -145,6 +145,31 @@ def _word_perplexity_row(variants: Sequence[VariantSummary]) -> Iterator[Row]:
         yield _row(
             "test perplexity per word", variants, _of_split("test", lambda s: numbers.decimal(s.word_perplexity, 2))
         )
+
+
+def _difference_rows(comparison: Comparison) -> Iterator[Row]:
+    """Over seeds on each split; of test also over its documents."""
+    for split in _present(comparison.variants, _FIRST):
+        if comparison.differences:
+            yield _difference_row(comparison, split)
+        over_text = {found.variant: found for found in comparison.differences if found.split == split == "test"}
+        counts = {found.num_documents for found in over_text.values() if found.ci95_text}
+        if counts:
+            label = f"over {counts.pop():,} documents" if len(counts) == 1 else "over documents"
+            yield Row.of(label, (_text_cell(over_text.get(v.name)) for v in comparison.variants), depth=1)
+
+
+def _text_cell(difference: Difference | None) -> str:
+    """ "[-0.040, -0.022]", with the decimals of the difference above it where they tell the ends apart."""
+    if difference is None:
+        return ""
+    if difference.mean is None or difference.ci95_text is None:
+        return numbers.NOTHING
+    decimals = len(signed_together(difference.mean, difference.ci95_seeds)[0].partition(".")[2])
+    low, high = (f"{end:+.{decimals}f}" for end in difference.ci95_text)
+    if low == high:
+        _, low, high = signed_together(difference.mean, difference.ci95_text)
+    return f"[{low}, {high}]"
 
 
 def _difference_row(comparison: Comparison, split: str) -> Row:

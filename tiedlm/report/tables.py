@@ -51,7 +51,11 @@ def _render_details(comparison: Comparison, page: Page) -> None:
         page.blank()
         page.records(records)
     page.blank()
-    for line in (*remarks.reasons_for_null(comparison), *remarks.configured_differences(comparison)):
+    for line in (
+        *remarks.reasons_for_null(comparison),
+        *remarks.reasons_for_no_interval(comparison),
+        *remarks.configured_differences(comparison),
+    ):
         page.prose(line)
 
 

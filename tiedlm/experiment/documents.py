@@ -1,0 +1,107 @@
+"""How sure a difference is over the text: a bootstrap over documents of two given sets of checkpoints. Free of torch.
+
+It says how the difference between *these* checkpoints would vary on other documents of the kind, and nothing of how it
+would vary with other seeds.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiedlm.experiment.results import RunResult
+from tiedlm.experiment.statistics import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ScoresOf = Callable[[RunResult, str], Path | None]
+"""The file of a run's per-token scores on a split; None where it is not known."""
+NUM_RESAMPLES = 10_000
+FEWEST_DOCUMENTS = 10
+_SEED = 0
+_CELLS_AT_ONCE = 2**20  # bounds the memory of the resampling, whatever the number of documents
+
+
+@dataclass(frozen=True)
+class OverText:
+    """The 95 % interval of a difference in nats per token over documents; null with the `reason`."""
+
+    interval: Interval | None = None
+    num_documents: int | None = None
+    reason: str | None = None
+
+
+class UnusableScoresError(Exception):
+    """Per-token scores that are missing or not those of the result; the message is the reason."""
+
+
+def over_text(pairs: Sequence[tuple[RunResult, RunResult]], split: str, scores_of: ScoresOf) -> OverText:
+    """The paired cluster bootstrap of (variant, baseline) runs, averaged over their seeds before anything is drawn."""
+    import numpy as np
+
+    try:
+        scored = [(_read(one, split, scores_of), _read(other, split, scores_of)) for one, other in pairs]
+        first = scored[0][0]
+        for pair in scored:
+            for scores in pair:
+                if not np.array_equal(scores.target, first.target) or not np.array_equal(scores.num, first.num):
+                    raise UnusableScoresError("the seeds did not score the same tokens of the same documents")
+    except UnusableScoresError as error:
+        return OverText(reason=str(error))
+    num_documents = int((first.num > 0).sum())
+    if num_documents < FEWEST_DOCUMENTS:
+        count = "one document" if num_documents == 1 else f"{num_documents} documents"
+        return OverText(None, num_documents, f"{count}, and fewer than {FEWEST_DOCUMENTS} say nothing of others")
+    difference = sum((one.nll - other.nll for one, other in scored), np.zeros(len(first.nll))) / len(scored)
+    interval = bootstrap_ratio(difference[first.num > 0], first.num[first.num > 0])
+    return OverText(interval, num_documents)
+
+
+def bootstrap_ratio(
+    sums: "np.ndarray", counts: "np.ndarray", num_resamples: int = NUM_RESAMPLES, confidence: float = 0.95
+) -> Interval:
+    """Percentile interval of sum(sums) / sum(counts) when the clusters, both (K,), are drawn anew with replacement."""
+    import numpy as np
+
+    draws, num_clusters = np.random.default_rng(_SEED), len(sums)
+    rows = max(1, _CELLS_AT_ONCE // num_clusters)
+    ratios: list[np.ndarray] = []
+    for start in range(0, num_resamples, rows):
+        size = (min(rows, num_resamples - start), num_clusters)
+        drawn = draws.integers(num_clusters, size=size, dtype=np.int32)
+        ratios.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(np.concatenate(ratios), [tail, 1 - tail])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """The tokens (N,) of a split, and by document (K,) their nll in nats and their number."""
+
+    target: "np.ndarray"
+    nll: "np.ndarray"
+    num: "np.ndarray"
+
+
+def _read(run: RunResult, split: str, scores_of: ScoresOf) -> _Scores:
+    """Raises UnusableScoresError."""
+    import zipfile
+
+    import numpy as np
+
+    path, what = scores_of(run, split), f"of {run.variant}, seed {run.seed}"
+    if path is None or not path.is_file():
+        raise UnusableScoresError(f"the scores of each token {what}, are not there")
+    try:
+        with np.load(path) as stored:
+            nll, target, document = stored["nll"].astype(np.float64), stored["target"], stored["document"]
+        nll_sums = np.bincount(document, weights=nll)
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise UnusableScoresError(f"the scores of each token {what}, cannot be read ({type(error).__name__})") from None
+    result = run.splits[split]
+    if len(nll) != result.tokens or not math.isclose(nll.sum(), result.nll, rel_tol=1e-6):
+        raise UnusableScoresError(f"the scores of each token {what}, do not add up to its result")
+    return _Scores(target, nll_sums, np.bincount(document))

@@ -1,0 +1,78 @@
+"""From measured differences to verdicts: one primary comparison, the others corrected for their number. Free of torch.
+
+The rule, for each difference over at least two paired seeds, at a level of 5 %:
+
+- `no_difference`: every pair is equal to the last bit.
+- `equal`: two one-sided tests put the mean within the smallest worthwhile size, in other words its 90 % interval lies
+  inside (-size, +size).
+- `better`, `worse`: the two-sided test excludes 0, in other words the 95 % interval does, and it is not `equal`.
+- `cannot_tell`: none of these; `seeds_needed` says how many seeds would tell.
+
+A difference that is both too small to matter and not 0 is `equal`, for that answers what one wants to know; the words
+say both. For the exploratory comparisons on a split, the p-values of either test are corrected by Holm's method within
+the family of all that could be tested, so that each kind of claim is wrong anywhere in it in at most 5 %.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tiedlm.experiment.contrast import Difference, Verdict
+from tiedlm.experiment.significance import LEVEL, holm, p_of_difference, p_of_equality, seeds_needed
+from tiedlm.experiment.statistics import t_interval
+
+
+def judge(differences: Sequence[Difference], primary: str | None, smallest_worthwhile: float) -> list[Difference]:
+    """The differences with their verdicts, in the order given; `primary` is the one variant that is not corrected."""
+    tested = [_tested(difference, difference.variant == primary, smallest_worthwhile) for difference in differences]
+    for family in _families(tested):
+        members = [tested[index] for index in family]
+        corrected = zip(
+            holm([member.p_difference or 0.0 for member in members]),
+            holm([member.p_equal or 0.0 for member in members]),
+            strict=True,
+        )
+        for index, (p_difference, p_equal) in zip(family, corrected, strict=True):
+            update = {"p_difference": p_difference, "p_equal": p_equal, "num_corrected_for": len(family)}
+            tested[index] = tested[index].model_copy(update=update)
+    return [difference.model_copy(update=_decided(difference, smallest_worthwhile)) for difference in tested]
+
+
+def _tested(difference: Difference, is_primary: bool, size: float) -> Difference:
+    """With the p-values of both tests, where the seeds are pairs with a spread."""
+    found: dict[str, Any] = {"is_primary": is_primary}
+    if difference.ci95_seeds is not None:
+        found["ci90_seeds"] = t_interval(difference.per_seed, 0.9)
+        found["p_difference"] = p_of_difference(difference.per_seed)
+        found["p_equal"] = p_of_equality(difference.per_seed, size)
+    return difference.model_copy(update=found)
+
+
+def _families(differences: Sequence[Difference]) -> Iterator[list[int]]:
+    """The exploratory comparisons on each split that were tested, by their place."""
+    for split in dict.fromkeys(difference.split for difference in differences):
+        yield [
+            index
+            for index, difference in enumerate(differences)
+            if difference.split == split and not difference.is_primary and difference.p_difference is not None
+        ]
+
+
+def _decided(difference: Difference, size: float) -> dict[str, Any]:
+    verdict = _verdict(difference)
+    if verdict != "cannot_tell" or difference.p_difference is None:
+        return {"verdict": verdict}
+    level = LEVEL / difference.num_corrected_for  # enough whatever the others in the family turn out to be
+    return {"verdict": verdict, "seeds_needed": seeds_needed(difference.per_seed, size, level)}
+
+
+def _verdict(difference: Difference) -> Verdict:
+    is_paired = difference.pairing.level != "none" and difference.num_seeds > 0
+    if is_paired and difference.per_seed and not any(difference.per_seed):
+        return "no_difference"
+    if difference.p_difference is None or difference.p_equal is None or difference.mean is None:
+        return "cannot_tell"
+    if difference.p_equal < LEVEL:
+        return "equal"
+    if difference.p_difference < LEVEL:
+        return "better" if difference.mean < 0 else "worse"
+    return "cannot_tell"

@@ -1,0 +1,211 @@
+"""The memory that a training step will need, found without having it.
+
+The second step of a run is taken on fake tensors, which have a size and no values, and every storage is followed from
+its allocation to its end. They are fake tensors of the CPU whatever the device, so that a laptop can tell what a GPU
+will need. Not modelled: what a kernel takes for itself (cuBLAS keeps some tens of MB), fragmentation, a compiler.
+Attention on a GPU is taken to be fused.
+"""
+
+import weakref
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from tiedlm import head
+from tiedlm.model.config import ModelConfig
+from tiedlm.model.language_model import LanguageModel, build_model
+from tiedlm.model.layers import Attention
+from tiedlm.model.parameters import parameter_parts
+from tiedlm.training.config import TrainingConfig
+from tiedlm.training.footprint import CATEGORIES, Footprint, Phase
+from tiedlm.training.optimizer import build_optimizer, parameter_groups
+from tiedlm.training.precision import Machine, PrecisionName
+from tiedlm.training.step import TrainingStep
+
+_CUDA_GRANULE = 512
+"""The caching allocator hands out multiples of this many bytes."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the step is to run, and how: need not be this machine."""
+
+    device: str
+    precision: PrecisionName
+    micro_batch_size: int
+
+
+def predict_peak(
+    model: ModelConfig, training: TrainingConfig, target: Target, *, vocab_size: int, seq_len: int, max_seq_len: int
+) -> Footprint:
+    """The footprint of a step with windows of `seq_len`; without figures, but with the reason, where torch cannot."""
+    empty = Footprint(device=target.device, precision=target.precision, micro_batch_size=target.micro_batch_size)
+    try:
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        with FakeTensorMode():
+            step = _Step(build_model(model, vocab_size, max_seq_len), training, target)
+            return step.trace(vocab_size, seq_len).footprint(empty, step.persistent_bytes())
+    except Exception as error:  # noqa: BLE001 (torch's private parts may change: a run must not be lost over an estimate)
+        first_line = (str(error).splitlines() or [""])[0]
+        return empty.model_copy(update={"reason": f"{type(error).__name__}: {first_line}"})
+
+
+class _Step:
+    """A step of training as `tiedlm.training.loop` takes it, less what needs values."""
+
+    def __init__(self, model: LanguageModel, training: TrainingConfig, target: Target) -> None:
+        self.model, self.training, self.target = model, training, target
+        machine = Machine(torch.device("cpu"), target.precision, compile=False)
+        if target.device == "cuda":
+            _keep_no_attention_mask(model)
+        parts = parameter_parts(model)
+        embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
+        self.optimizer = build_optimizer(parameter_groups(model, embeddings, training), training, machine)
+        self.module = TrainingStep(model, machine).train()
+
+    def trace(self, vocab_size: int, seq_len: int) -> "_Tracker":
+        """Follow the second step, for which the optimizer's state is there."""
+        self._make_optimizer_state()
+        size, batch_size = self.target.micro_batch_size, self.training.batch_size
+        granule = _CUDA_GRANULE if self.target.device == "cuda" else 1
+        is_telling = vocab_size not in self._other_sizes(seq_len)
+        tracker = _Tracker(vocab_size if is_telling else None, granule)
+        for parameter in self.model.parameters():
+            tracker.hold(parameter, "parameters")
+            parameter.register_post_accumulate_grad_hook(tracker.hold_gradient)
+            for _, value in self._state_of(parameter):
+                tracker.hold(value, "optimizer_state")
+        batch = [torch.empty(batch_size, seq_len, dtype=torch.long) for _ in ("ids", "targets")]
+        for tensor in batch:
+            tracker.hold(tensor, "inputs")
+        ids, targets = (tensor[:size] for tensor in batch)
+        # of more micro-batches the second is like all further ones: gradients stand beside its activations
+        num_micro_batches = min(-(-batch_size // size), 2)
+        with head.few_chunks(), tracker:
+            for _ in range(num_micro_batches):
+                tracker.phase = "forward"
+                share, _ = self.module(ids, targets, batch_size * seq_len, num_micro_batches)
+                tracker.phase = "backward"
+                share.backward()
+                del share
+            tracker.phase = "update"
+            if self.training.max_grad_norm is not None:
+                torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+            self.optimizer.step()
+        return tracker
+
+    def persistent_bytes(self) -> int:
+        """Of every parameter, its gradient and what the optimizer keeps entry by entry."""
+        total = 0
+        for parameter in self.model.parameters():
+            kept = sum(value.nbytes for _, value in self._state_of(parameter) if value.shape == parameter.shape)
+            total += 2 * parameter.nbytes + kept
+        return total
+
+    def _make_optimizer_state(self) -> None:
+        for parameter in self.model.parameters():
+            parameter.grad = torch.empty_like(parameter)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def _state_of(self, parameter: nn.Parameter) -> Iterator[tuple[str, Tensor]]:
+        state = self.optimizer.state.get(parameter, {})
+        yield from ((name, value) for name, value in state.items() if isinstance(value, Tensor))
+
+    def _other_sizes(self, seq_len: int) -> set[int]:
+        """Sizes that tensors have for other reasons than the vocabulary."""
+        embeddings = {id(parameter) for parameter in self.model.tying.parameters()}
+        others = [parameter for parameter in self.model.parameters() if id(parameter) not in embeddings]
+        rows = self.target.micro_batch_size * seq_len
+        return {size for parameter in others for size in parameter.shape} | {seq_len, rows, head.CHUNK_ROWS}
+
+
+def _keep_no_attention_mask(model: LanguageModel) -> None:
+    """On the GPU fused attention drops weights without keeping them, on the CPU it cannot drop any."""
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.dropout = 0.0
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A storage that lives."""
+
+    num_bytes: int
+    category: str
+    is_vocabulary: bool
+
+
+class _Tracker(TorchDispatchMode):
+    """Follows storages from the operation that returns them until nothing holds them."""
+
+    def __init__(self, vocab_size: int | None, granule: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.vocab_size, self.granule = vocab_size, granule
+        self.phase: Phase = "forward"
+        self.blocks: dict[int, _Block] = {}
+        self.watches: dict[int, weakref.ref[torch.UntypedStorage]] = {}
+        self.now: Counter[tuple[str, bool]] = Counter()
+        self.total = self.peak = 0
+        self.at_peak: Counter[tuple[str, bool]] = Counter()
+        self.peak_phase: Phase = "forward"
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, Tensor) and leaf.untyped_storage()._cdata not in self.blocks:
+                self.hold(leaf, "activations" if self.phase == "forward" else "temporaries")
+        if self.total > self.peak:
+            self.peak, self.at_peak, self.peak_phase = self.total, self.now.copy(), self.phase
+        return result
+
+    def hold(self, tensor: Tensor, category: str) -> None:
+        """Count the storage of `tensor` under `category` from now on."""
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self.blocks:
+            self._count(replace(self._uncount(key), category=category), key)
+            return
+        num_bytes = -(-storage.nbytes() // self.granule) * self.granule
+        self._count(_Block(num_bytes, category, self.vocab_size in tensor.shape), key)
+        self.watches[key] = weakref.ref(storage, lambda _: self._end(key))
+
+    def hold_gradient(self, parameter: Tensor) -> None:
+        """What was made on the way back stays as a gradient."""
+        assert parameter.grad is not None  # called once it was added up
+        self.hold(parameter.grad, "gradients")
+
+    def _count(self, block: _Block, key: int) -> None:
+        self.blocks[key] = block
+        self.now[block.category, block.is_vocabulary] += block.num_bytes
+        self.total += block.num_bytes
+
+    def _uncount(self, key: int) -> _Block:
+        block = self.blocks.pop(key)
+        self.now[block.category, block.is_vocabulary] -= block.num_bytes
+        self.total -= block.num_bytes
+        return block
+
+    def _end(self, key: int) -> None:
+        del self.watches[key]
+        self._uncount(key)
+
+    def footprint(self, empty: Footprint, persistent_bytes: int) -> Footprint:
+        """The prediction, in `empty`."""
+        of_vocabulary = {category: self.at_peak[category, True] for category in CATEGORIES}
+        categories = {category: of_vocabulary[category] + self.at_peak[category, False] for category in CATEGORIES}
+        found = {
+            "peak_bytes": self.peak,
+            "peak_phase": self.peak_phase,
+            "categories": categories,
+            "vocabulary": None if self.vocab_size is None else of_vocabulary,
+            "persistent_bytes": persistent_bytes,
+        }
+        return empty.model_copy(update=found)
