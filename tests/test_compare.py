@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_runs import LONG, Heard, carry_out, has_trained, meanwhile, small_config, small_run, steps, wait_for
@@ -14,6 +15,7 @@ from tiedlm.errors import Interrupted
 from tiedlm.experiment.compare import compare, gather, lacking_runs
 from tiedlm.experiment.comparison import Comparison, load_comparison
 from tiedlm.experiment.config import Experiment, load_experiment
+from tiedlm.experiment.documents import FEWEST_DOCUMENTS
 from tiedlm.experiment.plan import pick, place, plan
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
@@ -155,6 +157,67 @@ def test_folders_are_compared_as_experiments_or_as_runs(
     )
     assert ours is not None and theirs is not None
     assert ours == pytest.approx(-theirs)
+
+
+def test_the_intervals_over_documents_come_from_the_scores_of_the_runs(
+    compared: tuple[Path, Experiment, Comparison, list[Comparison], Heard],
+) -> None:
+    _, _, comparison, _, _ = compared
+    for found in comparison.differences:
+        assert found.num_documents is not None, found.text_reason
+        assert (found.ci95_text is None) == (found.num_documents < FEWEST_DOCUMENTS)
+
+
+def test_how_to_judge_is_kept_with_the_comparison_until_told_otherwise(
+    compared: tuple[Path, Experiment, Comparison, list[Comparison], Heard],
+) -> None:
+    folder, experiment, comparison, _, _ = compared
+    home = folder / "runs" / "small"
+    assert (comparison.primary, comparison.smallest_worthwhile) == ("wild", 0.01)
+    told = gather([home], primary="tied", smallest_worthwhile=100.0)
+    assert (told.primary, told.smallest_worthwhile) == ("tied", 100.0)
+    assert {found.verdict for found in told.differences} == {"equal"}
+    assert gather([home]) == told
+    turned = gather([home], baseline="tied")
+    assert (turned.primary, turned.smallest_worthwhile) == ("untied", 100.0)
+    assert compare_in(folder, experiment, []) == comparison, "a config says it itself"
+
+
+def test_a_comparison_of_an_earlier_version_is_made_anew(
+    compared: tuple[Path, Experiment, Comparison, list[Comparison], Heard],
+) -> None:
+    folder, experiment, comparison, _, _ = compared
+    file = folder / "runs" / "small" / "comparison.json"
+    old = json.loads(file.read_text())
+    added = ("ci90_seeds", "num_documents", "text_reason", "is_primary", "p_difference", "p_equal", "num_corrected_for")
+    old["schema_version"] = 1
+    del old["primary"], old["smallest_worthwhile"]
+    for difference in old["differences"]:
+        for key in added:
+            del difference[key]
+    file.write_text(json.dumps(old))
+    with pytest.raises(ConfigError, match=r"schema_version.*`tiedlm compare` makes it anew"):
+        load_comparison(file.parent)
+    assert gather([file.parent]).smallest_worthwhile == 0.01
+    file.write_text(json.dumps(old))
+    assert compare_in(folder, experiment, []) == comparison
+    assert load_comparison(file.parent) == comparison
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"primary": "soft"}, "--primary"),
+        ({"primary": "untied"}, "--primary"),
+        ({"smallest_worthwhile": 0.0}, "--smallest-worthwhile"),
+    ],
+)
+def test_a_way_to_judge_that_makes_no_sense_is_refused(
+    compared: tuple[Path, Experiment, Comparison, list[Comparison], Heard], options: dict[str, Any], key: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        gather([compared[0] / "runs" / "small"], **options)
+    assert caught.value.problems[0].key == key
 
 
 @pytest.mark.parametrize(

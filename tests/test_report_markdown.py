@@ -49,3 +49,11 @@ def test_counts_say_what_tying_saves() -> None:
     markdown = counts_markdown(models)
     assert ["total", "124,439,808", "163,037,184"] in table_of(markdown)
     assert "- Tying saves 38,597,376 parameters: tied has 23.7 % fewer than untied." in markdown
+
+
+def test_the_rule_and_the_correction_stand_below_the_table() -> None:
+    results = [*(run for name in "abc" for run in runs(name, TIED_NATS)), *runs("untied", UNTIED_NATS)]
+    markdown = comparison_markdown(summarize(results, [], "example", "untied", ["a", "b", "c", "untied"]))
+    assert "equal: the 90 % interval lies within ±0.01." in markdown
+    assert "- Holm-corrected: the verdicts on b, c; the intervals shown are not." in markdown
+    assert "a against untied is the primary comparison, the other 2 are exploratory" in markdown

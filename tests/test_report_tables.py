@@ -163,6 +163,41 @@ def test_several_variants_get_a_line_of_the_verdict_each() -> None:
     assert lines[3].startswith("- a against untied is the primary comparison, the other is exploratory")
 
 
+def over_documents(interval: tuple[float, float] | None) -> Comparison:
+    """The example with this interval over its sixty documents."""
+    comparison = example_comparison()
+    reason = None if interval else "the scores of each token of tied, seed 0, are not there"
+    update = {"ci95_text": interval, "num_documents": 60, "text_reason": reason}
+    differences = [found.model_copy(update=update) for found in comparison.differences]
+    return comparison.model_copy(update={"differences": differences})
+
+
+def test_the_interval_over_documents_has_one_row_named_for_what_it_is() -> None:
+    lines = shown(over_documents((-0.03412, -0.02891)), 80).splitlines()
+    (row,) = [index for index, line in enumerate(lines) if "over 60 documents" in line]
+    assert lines[row - 1].startswith("test difference")
+    assert lines[row].split() == ["over", "60", "documents", "[-0.0341,", "-0.0289]"]
+    assert "bootstrap of the text; these checkpoints alone, not other seeds." in unwrapped("\n".join(lines))
+    assert "over 60 documents" not in shown(over_documents(None), 80)
+    details = unwrapped(shown(over_documents(None), 80, details=True))
+    assert "test, tied over documents: none, the scores of each token of tied, seed 0, are not there." in details
+
+
+def test_the_rule_of_the_verdict_stands_below_the_table() -> None:
+    text = unwrapped(shown(example_comparison()))
+    assert "better, worse: the 95 % interval excludes 0; equal: the 90 % interval lies within ±0.01." in text
+    assert "seeds that would tell" not in text
+    noisy = compare([*runs("tied", [4.0, 4.1, 3.9]), *runs("untied", [4.0, 4.0, 4.0])])
+    assert "seeds that would tell: at 80 % power" in unwrapped(shown(noisy))
+
+
+def test_it_is_said_which_verdicts_are_corrected() -> None:
+    names = ("a", "b", "c")
+    results = [*(run for name in names for run in runs(name, TIED_NATS)), *runs("untied", UNTIED_NATS)]
+    assert "Holm-corrected: the verdicts on b, c; the intervals shown are not." in unwrapped(shown(compare(results)))
+    assert "Holm" not in shown(example_comparison())
+
+
 @pytest.mark.parametrize("width", [40, 80])
 def test_many_variants_become_blocks_with_every_number_whole(width: int) -> None:
     names = [f"soft-{index}" for index in range(7)]
