@@ -13,6 +13,12 @@ def count_params(
         list[str] | None,
         typer.Argument(metavar="CONFIG", help="Experiments, runs, or models alone.", show_default="quickstart"),
     ] = None,
+    memory: Annotated[
+        bool, typer.Option("--memory", help="Predict the memory of a training step too; the GPU need not be here.")
+    ] = False,
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="auto|cpu|cuda", help="Where to predict --memory for.")
+    ] = None,
     settings: options.Settings = None,
     cache_dir: options.CacheDir = None,
     as_json: options.Json = False,
@@ -21,11 +27,26 @@ def count_params(
     """Count parameters by part. Of an experiment each variant, of one run or model both it tied and it untied."""
     from tiedlm.experiment.count import count_configs
 
-    counted = count_configs(configs or ["quickstart"], settings or [], options.cache_folder(cache_dir))
+    counted = count_configs(
+        configs or ["quickstart"],
+        settings or [],
+        options.cache_folder(cache_dir),
+        memory=memory,
+        device=device,
+    )
     models = [model.document() for model in counted]
     if as_json:
         print_json({"models": models})
         return
     from tiedlm.report.tables import render_counts
 
-    render_counts(models, console())
+    where = console()
+    render_counts(models, where)
+    if memory:
+        from tiedlm.report.memory import Foreseen, render_foreseen
+        from tiedlm.report.page import Page
+
+        foreseen = [
+            Foreseen(one.name, one.tying, one.counts.non_embedding, one.footprint) for one in counted if one.footprint
+        ]
+        render_foreseen(foreseen, Page(where))

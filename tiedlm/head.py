@@ -4,6 +4,9 @@ One (N, V) tensor of fp32 logits costs more memory than the rest of a small mode
 chunks, and each chunk leaves behind its share of the two gradients instead of its logits.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -15,6 +18,23 @@ IGNORED = -100
 """A target that is not scored."""
 
 CHUNK_ROWS = 256
+
+_FEW = 3
+"""Chunks in a trace: the second is made while the first is still held, and so is every further one."""
+_CHUNK_LIMIT: ContextVar[int | None] = ContextVar("chunk_limit", default=None)
+
+
+@contextmanager
+def few_chunks() -> Iterator[None]:
+    """Inside, `nll` leaves out all chunks but the first few: it takes as much memory as with all, and means nothing.
+
+    For following the memory of a step whose tensors have no values anyway.
+    """
+    token = _CHUNK_LIMIT.set(_FEW)
+    try:
+        yield
+    finally:
+        _CHUNK_LIMIT.reset(token)
 
 
 def nll(
@@ -81,7 +101,7 @@ class _ChunkedNll(torch.autograd.Function):
             hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
             weight_grad = torch.zeros_like(weight, dtype=wide) if needs_weight else None
             bias_grad = torch.zeros_like(bias, dtype=wide) if needs_bias and bias is not None else None
-            for rows in _chunks(len(targets), chunk_rows):
+            for rows in _chunks(len(targets), chunk_rows)[: _CHUNK_LIMIT.get()]:
                 part, target = hidden[rows].to(dtype), targets[rows]
                 scores = F.linear(part, matrix).to(wide)  # (R, V)
                 if bias is not None:

@@ -12,14 +12,21 @@ from tiedlm.data.config import BpeTokenizer, ByteTokenizer, DataConfig
 from tiedlm.data.prepare import PreparedData, find_prepared
 from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig, is_shape, load_experiment, load_shape
+from tiedlm.experiment.predict import likely_target, predict
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
 from tiedlm.model.language_model import build_model
 from tiedlm.model.parameters import count_parameters
+from tiedlm.training.config import TrainingConfig
+from tiedlm.training.footprint import Footprint
 from tiedlm.tying.config import EmbeddingConfig, TiedConfig, UntiedConfig
 
 SHAPE_SEQ_LEN = 1024
 """The context at which the FLOPs of a model alone are counted, if it can see as much."""
+
+
+SHAPE_RECIPE = TrainingConfig(steps=1, batch_size=1, learning_rate=1e-3)
+"""How a model alone is taken to be trained: AdamW, one window at a time."""
 
 
 @dataclass(frozen=True)
@@ -30,16 +37,30 @@ class Counted:
     tying: str
     seq_len: int
     counts: ParameterCounts
+    footprint: Footprint | None = None
 
     def document(self) -> dict[str, Any]:
         """Its part of the JSON of `count-params`."""
-        return {"name": self.name, "tying": self.tying, "seq_len": self.seq_len, **self.counts.model_dump()}
+        document = {"name": self.name, "tying": self.tying, "seq_len": self.seq_len, **self.counts.model_dump()}
+        if self.footprint is None:
+            return document
+        footprint = self.footprint.model_dump(mode="json")
+        return {**document, "memory": {"predicted_peak_bytes": footprint.pop("peak_bytes"), **footprint}}
 
 
-def count_configs(names: Sequence[str], settings: list[str], cache_dir: Path) -> list[Counted]:
-    """Of an experiment each variant, of one run or of a model alone both it tied and it untied. Raises ConfigError."""
+def count_configs(
+    names: Sequence[str], settings: list[str], cache_dir: Path, *, memory: bool = False, device: str | None = None
+) -> list[Counted]:
+    """Of an experiment each variant, of one run or of a model alone both it tied and it untied. Raises ConfigError.
+
+    With `memory` that of a training step is predicted too, on `device` or else on the config's; of a model alone a
+    step of `SHAPE_RECIPE`.
+    """
+    if device not in (None, "auto", "cpu", "cuda"):
+        raise ConfigError(Problem("--device", f"{device!r} is not one of auto, cpu, cuda"))
     several = len(names) > 1
-    return [counted for name in names for counted in _count_config(name, settings, cache_dir, several)]
+    foresight = _Foresight(device, cache_dir) if memory else None
+    return [counted for name in names for counted in _count_config(name, settings, cache_dir, several, foresight)]
 
 
 def count_model(model: ModelConfig, vocab_size: int, max_seq_len: int, seq_len: int) -> ParameterCounts:
@@ -83,9 +104,11 @@ def both_ways(model: ModelConfig) -> Iterator[ModelConfig]:
         yield model.model_copy(update={"tying": tying})
 
 
-def _count_config(name: str, settings: list[str], cache_dir: Path, several: bool) -> Iterator[Counted]:
+def _count_config(
+    name: str, settings: list[str], cache_dir: Path, several: bool, foresight: "_Foresight | None"
+) -> Iterator[Counted]:
     if is_shape(name):
-        yield from _count_shape(name, settings)
+        yield from _count_shape(name, settings, foresight)
         return
     experiment = load_experiment(name, settings)
     runs: Mapping[str, RunConfig] = experiment.variants
@@ -96,18 +119,38 @@ def _count_config(name: str, settings: list[str], cache_dir: Path, several: bool
         vocab_size = vocab_size_of(run.model, run.data, cache_dir)
         counts = count_model(run.model, vocab_size, run.max_seq_len, run.data.seq_len)
         label = f"{_short(name)}/{variant}" if several else variant
-        yield Counted(label, run.model.tying.type, run.data.seq_len, counts)
+        seq_len = run.data.seq_len
+        sizes = vocab_size, seq_len, run.max_seq_len
+        footprint = foresight.of(run.model, run.training, *sizes) if foresight else None
+        yield Counted(label, run.model.tying.type, seq_len, counts, footprint)
 
 
 def _short(name: str) -> str:
     return Path(name).name.removesuffix(".yaml")
 
 
-def _count_shape(name: str, settings: list[str]) -> Iterator[Counted]:
+def _count_shape(name: str, settings: list[str], foresight: "_Foresight | None") -> Iterator[Counted]:
     shape = load_shape(name, settings)
     if shape.vocab_size is None:
         raise ConfigError(Problem("model.vocab_size", "is required of a model alone"), source=name)
     longest = shape.max_seq_len or SHAPE_SEQ_LEN
+    seq_len = min(longest, SHAPE_SEQ_LEN)
     for model in both_ways(shape):
-        counts = count_model(model, shape.vocab_size, longest, min(longest, SHAPE_SEQ_LEN))
-        yield Counted(f"{_short(name)}/{model.tying.type}", model.tying.type, min(longest, SHAPE_SEQ_LEN), counts)
+        counts = count_model(model, shape.vocab_size, longest, seq_len)
+        sizes = shape.vocab_size, seq_len, longest
+        footprint = foresight.of(model, SHAPE_RECIPE, *sizes) if foresight else None
+        yield Counted(f"{_short(name)}/{model.tying.type}", model.tying.type, seq_len, counts, footprint)
+
+
+@dataclass(frozen=True)
+class _Foresight:
+    """Where steps are to be predicted, and where predictions are kept."""
+
+    device: str | None
+    cache_dir: Path
+
+    def of(
+        self, model: ModelConfig, training: TrainingConfig, vocab_size: int, seq_len: int, longest: int
+    ) -> Footprint:
+        asked = training if self.device is None else training.model_copy(update={"device": self.device})
+        return predict(model, asked, likely_target(asked), vocab_size, seq_len, longest, self.cache_dir)

@@ -9,18 +9,20 @@ from tiedlm.data.batches import Batches
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.count import count_model, find_tokens, vocab_size_of
 from tiedlm.experiment.plan import Run
+from tiedlm.experiment.predict import foresee, likely_target
 from tiedlm.experiment.store import RunFolder
 from tiedlm.model.counts import ParameterCounts
+from tiedlm.training.config import TrainingConfig
+from tiedlm.training.footprint import Footprint
 
-_MOMENTS = {"adamw": 2, "sgd": 1}
-"""Values that the optimizer keeps for each parameter."""
 _FLOAT = 4
 
 
 def forecast(runs: Sequence[Run], cache_dir: Path) -> list[dict[str, Any]]:
-    """One document a run. What hangs on text that is not prepared yet is null; so is the peak, not predicted yet.
+    """One document a run. What hangs on text that is not prepared yet is null.
 
-    `state_bytes` is the fp32 parameters, their gradients and the optimizer's state: activations come on top.
+    `state_bytes` is the fp32 parameters, their gradients and the optimizer's state; the predicted
+    peak has the activations on top, with the whole batch at once where the micro-batch is still to be found.
     Raises ConfigError where a run on disk is not the one asked for.
     """
     return [_forecast(run, cache_dir) for run in runs]
@@ -32,7 +34,7 @@ def _forecast(run: Run, cache_dir: Path) -> dict[str, Any]:
     begun = "under way" if folder.config_file.is_file() else "to do"
     steps, counts = _num_steps(run.config, cache_dir), _counts(run.config, cache_dir)
     training, total = run.config.training, counts.total if counts else None
-    moments = _MOMENTS[training.optimizer]
+    moments, footprint = _moments(training), _footprint(run.config, cache_dir)
     return {
         "variant": run.config.variant,
         "seed": run.config.seed,
@@ -42,17 +44,36 @@ def _forecast(run: Run, cache_dir: Path) -> dict[str, Any]:
         "tokens": None if steps is None else steps * training.batch_size * run.config.data.seq_len,
         "parameters": total,
         "state_bytes": None if total is None else total * (2 + moments) * _FLOAT,
-        "predicted_peak_bytes": None,
+        "predicted_peak_bytes": footprint.peak_bytes if footprint else None,
+        "predicted": footprint.model_dump(mode="json") if footprint else None,
         "disk_bytes": None if total is None else total * (1 + moments) * _FLOAT * training.keep_last,
     }
 
 
+def _moments(training: TrainingConfig) -> int:
+    """Values that the optimizer keeps for each parameter."""
+    return 2 if training.optimizer == "adamw" else int(bool(training.momentum))
+
+
 def _counts(config: RunConfig, cache_dir: Path) -> ParameterCounts | None:
-    try:
-        vocab_size = vocab_size_of(config.model, config.data, cache_dir)
-    except ConfigError:
+    vocab_size = _vocab_size(config, cache_dir)
+    if vocab_size is None:
         return None
     return count_model(config.model, vocab_size, config.max_seq_len, config.data.seq_len)
+
+
+def _footprint(config: RunConfig, cache_dir: Path) -> Footprint | None:
+    vocab_size = _vocab_size(config, cache_dir)
+    if vocab_size is None:
+        return None
+    return foresee(config, likely_target(config.training), vocab_size, cache_dir)
+
+
+def _vocab_size(config: RunConfig, cache_dir: Path) -> int | None:
+    try:
+        return vocab_size_of(config.model, config.data, cache_dir)
+    except ConfigError:
+        return None
 
 
 def _num_steps(config: RunConfig, cache_dir: Path) -> int | None:

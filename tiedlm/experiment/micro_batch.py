@@ -12,19 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import torch
 from pydantic import Field, ValidationError
 
 from tiedlm.config import Config
-from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.plan import Run
 from tiedlm.experiment.store import agreement_file, raw_config
+from tiedlm.experiment.trial import trial
 from tiedlm.files import write_atomic
-from tiedlm.model.language_model import build_model
 from tiedlm.talk import Talk
-from tiedlm.training.loop import Training
 from tiedlm.training.memory import is_out_of_memory
 from tiedlm.training.precision import resolve_machine
 
@@ -102,17 +99,7 @@ def try_two_steps(config: RunConfig, size: int, vocab_size: int) -> None:
     The optimizer's state is there from the second step on, and the gradients from the second micro-batch of a step on:
     both stand beside the activations then.
     """
-    machine = resolve_machine(config.training)
-    seq_len, batch_size = config.data.seq_len, config.training.batch_size
-    num_rows = min(2 * size, batch_size)
-    ids = torch.arange(num_rows * seq_len + 1).remainder(vocab_size).numpy()
-    model = build_model(config.model, vocab_size, config.max_seq_len)
-    model.initialize(config.seed)
-    model.to(machine.device)
-    batches = Batches(ids, seq_len, num_rows, config.seed)
-    training = Training(
-        model, batches, config.training, machine, num_steps=10**9, micro_batch_size=size, seed=config.seed
-    )
+    training = trial(config, size, vocab_size)
     try:
         training.advance(), training.advance()
     except RunError as error:

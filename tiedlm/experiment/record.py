@@ -5,7 +5,7 @@ from importlib import metadata
 
 import torch
 
-from tiedlm.experiment.results import Corpus, Effective, Hashes, Memory, RunResult, SplitResult
+from tiedlm.experiment.results import Corpus, Effective, Footprint, Hashes, Memory, RunResult, SplitResult
 from tiedlm.experiment.setup import Setup
 from tiedlm.experiment.store import raw_config
 from tiedlm.model.parameters import count_parameters
@@ -20,6 +20,7 @@ def describe_run(
     training: Training,
     start: dict[str, str | None],
     splits: dict[str, SplitResult],
+    predicted: Footprint,
 ) -> RunResult:
     """Put a result together; `start` holds the hashes taken before the first step."""
     config, data, progress = setup.config, setup.data, training.progress
@@ -51,8 +52,9 @@ def describe_run(
         memory=Memory(
             gpu_peak_allocated_bytes=progress.peaks.gpu_allocated,
             gpu_peak_reserved_bytes=progress.peaks.gpu_reserved,
-            predicted_peak_bytes=None,
+            predicted_peak_bytes=predicted.peak_bytes,
             host_peak_rss_bytes=progress.peaks.host_rss,
+            predicted=predicted,
         ),
         steady_tokens=progress.steady_tokens,
         steady_seconds=progress.steady_seconds,

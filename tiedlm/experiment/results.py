@@ -5,6 +5,7 @@ from typing import Any, Literal
 from tiedlm.config import Config
 from tiedlm.model.counts import PARTS as PARTS
 from tiedlm.model.counts import ParameterCounts as ParameterCounts
+from tiedlm.training.footprint import Footprint as Footprint
 
 SCHEMA_VERSION = 1
 SPLITS = ("train", "validation", "test")
@@ -62,12 +63,13 @@ class Corpus(Config):
 
 
 class Memory(Config):
-    """Peaks in bytes; null where not measured."""
+    """Peaks in bytes; null where not measured. `predicted` says where the predicted one comes from."""
 
     gpu_peak_allocated_bytes: int | None
     gpu_peak_reserved_bytes: int | None
     predicted_peak_bytes: int | None
     host_peak_rss_bytes: int | None
+    predicted: Footprint | None = None
 
 
 class RunResult(Config):

@@ -14,8 +14,9 @@ from tiedlm.errors import OUTSIDE, Interrupted, RunError
 from tiedlm.experiment.metrics import Metrics
 from tiedlm.experiment.micro_batch import micro_batch_size
 from tiedlm.experiment.plan import Run
+from tiedlm.experiment.predict import foresee
 from tiedlm.experiment.record import describe_run
-from tiedlm.experiment.results import RunFailure, RunResult, SplitResult
+from tiedlm.experiment.results import Footprint, RunFailure, RunResult, SplitResult
 from tiedlm.experiment.scores import save_scores, split_result
 from tiedlm.experiment.setup import Setup, set_up
 from tiedlm.experiment.store import RunFolder
@@ -25,6 +26,7 @@ from tiedlm.training import checkpoint
 from tiedlm.training.interrupt import StopSignal
 from tiedlm.training.loop import StepRecord, Training
 from tiedlm.training.memory import is_out_of_memory, reset_peaks
+from tiedlm.training.predicted_memory import Target
 
 
 def execute(
@@ -77,7 +79,7 @@ class _Execution:
     """A run under way."""
 
     def __init__(self, run: Run, folder: RunFolder, cache_dir: Path, talk: Talk, siblings: Sequence[Run]) -> None:
-        self.run, self.folder, self.talk = run, folder, talk
+        self.run, self.folder, self.cache_dir, self.talk = run, folder, cache_dir, talk
         self.settings = run.config.training
         self.stop = StopSignal()
         self.metrics = Metrics(folder.metrics_file)
@@ -110,7 +112,7 @@ class _Execution:
                 self.setup.model.compile()
             self._train()
             splits = self._score_splits()
-            result = describe_run(self.setup, self.training, self.start, splits)
+            result = describe_run(self.setup, self.training, self.start, splits, self._predict())
             self.folder.finish(result)
             return result
 
@@ -141,6 +143,12 @@ class _Execution:
     def _save(self) -> None:
         snapshot = replace(self.training.snapshot(), tokens_sha256=self.setup.data.tokens_sha256)
         checkpoint.save(self.folder.checkpoints, snapshot, self.settings.keep_last)
+
+    def _predict(self) -> Footprint:
+        """What the steps should have needed; once the peak has been read, which this would raise."""
+        machine = self.setup.machine
+        target = Target(machine.device.type, machine.precision, self.training.micro_batch_size)
+        return foresee(self.run.config, target, self.setup.data.vocab_size, self.cache_dir)
 
     def _validate(self, record: StepRecord) -> dict[str, float]:
         nll = self._score("validation", SILENT)

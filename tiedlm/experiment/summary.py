@@ -13,6 +13,7 @@ from tiedlm.experiment.measures import bits_per_byte, nats_per_token, perplexity
 from tiedlm.experiment.results import (
     SPLITS,
     Effective,
+    Footprint,
     Hashes,
     Memory,
     ParameterCounts,
@@ -192,10 +193,15 @@ def _largest(values: Sequence[int | None]) -> int | None:
     return max((value for value in values if value is not None), default=None)
 
 
+def _foreseen(footprint: Footprint) -> int:
+    return footprint.peak_bytes or 0
+
+
 def _memory(memories: Sequence[Memory]) -> Memory:
     return Memory(
         gpu_peak_allocated_bytes=_largest([memory.gpu_peak_allocated_bytes for memory in memories]),
         gpu_peak_reserved_bytes=_largest([memory.gpu_peak_reserved_bytes for memory in memories]),
         predicted_peak_bytes=_largest([memory.predicted_peak_bytes for memory in memories]),
         host_peak_rss_bytes=_largest([memory.host_peak_rss_bytes for memory in memories]),
+        predicted=max((memory.predicted for memory in memories if memory.predicted), key=_foreseen, default=None),
     )

@@ -18,7 +18,7 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
         Row.of("steps", (numbers.count(run["steps"]) for run in runs)),
         Row.of("tokens", (numbers.count(run["tokens"]) for run in runs)),
         Row.of("parameters", (numbers.count(run["parameters"]) for run in runs)),
-        Row.of("memory", (numbers.memory(run["state_bytes"]) for run in runs)),
+        Row.of("memory", (_memory(run["predicted_peak_bytes"]) for run in runs)),
         Row.of("disk", (numbers.memory(run["disk_bytes"]) for run in runs)),
     )
     names = tuple(f"{run['variant']} seed {run['seed']}" for run in runs)
@@ -27,8 +27,19 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
     to_do = [run for run in runs if run["state"] != "finished"]
     page.prose(f"{len(runs)} runs, {len(to_do)} of them not finished.")
     page.prose(
-        "Memory is that of the fp32 parameters, their gradients and the optimizer's state; activations come on top. "
+        f"Memory is the peak of a training step as predicted{_where(runs)}, without what kernels take for themselves. "
         "Disk is that of the checkpoints."
     )
     if any(run["steps"] is None or run["parameters"] is None for run in runs):
         page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
+
+
+def _memory(num_bytes: int | None) -> str:
+    return numbers.NOTHING if num_bytes is None else numbers.memory(num_bytes)
+
+
+def _where(runs: Sequence[Mapping[str, Any]]) -> str:
+    """ " for cuda, bf16, micro-batches of 64"."""
+    found = [run["predicted"] for run in runs if run["predicted"]]
+    places = dict.fromkeys(f"{f['device']}, {f['precision']}, micro-batches of {f['micro_batch_size']}" for f in found)
+    return f" for {' / '.join(places)}" if places else ""

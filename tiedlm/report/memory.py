@@ -85,7 +85,8 @@ def gaps(models: Sequence[Foreseen]) -> Iterator[str]:
                 if for_good is not None and peaks is not None:
                     yield (
                         f"{untied.name} holds {numbers.memory(for_good)} more for good than {tied.name} "
-                        f"(a second matrix, its gradient and its optimizer state); at the peak it is {numbers.memory(peaks)} more."
+                        f"(a second matrix, its gradient and its optimizer state); at the peak it is "
+                        f"{numbers.memory(peaks)} more."
                     )
 
 

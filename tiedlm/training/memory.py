@@ -53,10 +53,19 @@ def host_peak_rss() -> int | None:
 
     From VmHWM: `ru_maxrss` is inherited from the parent across fork and exec.
     """
+    return _status("VmHWM:")
+
+
+def host_rss() -> int | None:
+    """Resident size of this process now in bytes, None off Linux."""
+    return _status("VmRSS:")
+
+
+def _status(key: str) -> int | None:
     status = Path("/proc/self/status")
     if not status.exists():
         return None
     for line in status.read_text().splitlines():
-        if line.startswith("VmHWM:"):
+        if line.startswith(key):
             return int(line.split()[1]) * 1024
     return None
