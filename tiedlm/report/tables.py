@@ -9,6 +9,7 @@ from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.results import PARTS
 from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import numbers, remarks, rows
+from tiedlm.report.memory import render_memory
 from tiedlm.report.page import Page
 from tiedlm.report.records import Records, Row
 
@@ -57,6 +58,7 @@ def _render_details(comparison: Comparison, page: Page) -> None:
         *remarks.configured_differences(comparison),
     ):
         page.prose(line)
+    render_memory(comparison, page)
 
 
 def render_counts(models: Sequence[Mapping[str, Any]], console: Console) -> None:
