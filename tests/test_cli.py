@@ -114,6 +114,8 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
         (["compare", "quickstart", "--set", "training.step=3"], "training.step", "did you mean training.steps?"),
         (["compare", "quickstart", "--device", "tpu"], "training.device", '"tpu"'),
         (["compare", "quickstart", "--baseline", "soft"], "baseline", "tied, untied"),
+        (["compare", "quickstart", "--primary", "soft"], "primary", "tied, untied"),
+        (["compare", "quickstart", "--smallest-worthwhile", "0"], "smallest_worthwhile", "above 0"),
         (["compare", "quickstart", "tied"], None, "give one config, or folders"),
         (["compare", "."], None, "no run is there"),
         (["count-params", "quickstart", "--set", "data.tokenizer.type=word"], "model.vocab_size", "tiedlm prepare"),

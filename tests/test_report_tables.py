@@ -176,7 +176,7 @@ def test_the_interval_over_documents_has_one_row_named_for_what_it_is() -> None:
     lines = shown(over_documents((-0.03412, -0.02891)), 80).splitlines()
     (row,) = [index for index, line in enumerate(lines) if "over 60 documents" in line]
     assert lines[row - 1].startswith("test difference")
-    assert lines[row].split() == ["over", "60", "documents", "[-0.0341,", "-0.0289]"]
+    assert lines[row].split() == ["over", "60", "documents", "[-0.0341,", "-0.0289]", "baseline"]
     assert "bootstrap of the text; these checkpoints alone, not other seeds." in unwrapped("\n".join(lines))
     assert "over 60 documents" not in shown(over_documents(None), 80)
     details = unwrapped(shown(over_documents(None), 80, details=True))

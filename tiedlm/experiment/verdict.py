@@ -108,7 +108,7 @@ def _outlook(difference: Difference, size: float) -> str:
     if difference.seeds_needed is None:
         return ""
     low, high = difference.seeds_needed
-    count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    count = rounded(low) if low == high else f"{rounded(low)} to {rounded(high)}"
     return f", and {count} seeds would tell a difference of {size:g}"
 
 

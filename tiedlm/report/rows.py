@@ -1,6 +1,7 @@
 """From a comparison to labelled rows, one cell per variant: the figures that tables and Markdown share."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.contrast import Difference
@@ -156,13 +157,14 @@ def _difference_rows(comparison: Comparison) -> Iterator[Row]:
         counts = {found.num_documents for found in over_text.values() if found.ci95_text}
         if counts:
             label = f"over {counts.pop():,} documents" if len(counts) == 1 else "over documents"
-            yield Row.of(label, (_text_cell(over_text.get(v.name)) for v in comparison.variants), depth=1)
+            yield _row(label, comparison.variants, partial(_text_cell, over_text, comparison.baseline), 1)
 
 
-def _text_cell(difference: Difference | None) -> str:
+def _text_cell(of: Mapping[str, Difference], baseline: str, variant: VariantSummary) -> str:
     """ "[-0.040, -0.022]", with the decimals of the difference above it where they tell the ends apart."""
+    difference = of.get(variant.name)
     if difference is None:
-        return ""
+        return _absent(variant, baseline)
     if difference.mean is None or difference.ci95_text is None:
         return numbers.NOTHING
     decimals = len(signed_together(difference.mean, difference.ci95_seeds)[0].partition(".")[2])
