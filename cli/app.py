@@ -92,4 +92,5 @@ def tell(error: Exception, as_json: bool) -> int:
 def _usage(error: Exception) -> str:
     said: str = error.format_message() if hasattr(error, "format_message") else str(error)
     path = getattr(getattr(error, "ctx", None), "command_path", "tiedlm")
-    return f"{said.rstrip('.')}. `{path} --help` shows what there is."
+    ended = said if said.endswith("?") else f"{said.rstrip('.')}."
+    return f"{ended} `{path} --help` shows what there is."

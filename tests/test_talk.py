@@ -72,3 +72,17 @@ def test_silence_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     SILENT.say("reading")
     follow(SILENT)
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_time_left_of_a_task_that_goes_on_counts_what_was_done_since(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps 171 to 200 of 300 in 30 s: the 100 that are left take 103 s, not the 15 s of a start from 0."""
+    clock = iter([0.0, *(float(second) for second in range(1, 31))])
+    monkeypatch.setattr("tiedlm.talk.time.monotonic", lambda: next(clock))
+    with Talk(patience=20).progress("resumed", 300) as update:
+        for step in range(171, 201):
+            update(step, "")
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "left" in line]
+    share, first, elapsed = int(line.split()[1].rstrip("%")) / 100, 171 / 300, float(line.split()[-5])
+    assert float(line.split()[-3]) == pytest.approx(elapsed * (1 - share) / (share - first), rel=0.1)

@@ -36,15 +36,17 @@ class Talk:
 
     def _lines(self, label: str, total: float) -> Update:
         began = spoke = time.monotonic()
-        said = 0
+        said, first = 0, -1.0
 
         def update(done: float, words: str) -> None:
-            nonlocal said, spoke
+            nonlocal said, spoke, first
             share, now = done / total if total else 1.0, time.monotonic()
+            if first < 0:  # a task that goes on begins where it was left
+                first = share
             tenths = int(_LINES * share)
             if tenths > said and now - spoke >= self.patience:
                 said, spoke = tenths, now
-                left = (now - began) * (1 - share) / share
+                left = (now - began) * (1 - share) / (share - first) if share > first else 0.0
                 self.say(f"{label}  {100 * share:3.0f}%  {words}  {now - began:.0f} s, {left:.0f} s left")
 
         return update
@@ -79,4 +81,13 @@ def _bar(label: str, total: float) -> Iterator[Update]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total, words="")
-        yield lambda done, words: bar.update(task, completed=done, words=words)
+        begun = False
+
+        def update(done: float, words: str) -> None:
+            nonlocal begun
+            if not begun:  # a task that goes on begins where it was left: that part was not done just now
+                bar.reset(task, completed=int(done), words=words)
+                begun = True
+            bar.update(task, completed=done, words=words)
+
+        yield update

@@ -82,11 +82,11 @@ def _told(outcome: str) -> dict[str, Any]:
 def _unexplained(run: Run, code: int) -> RunError:
     """The process ended without a word: killed from outside, or by an error that is a fault of the program."""
     if code == -signal.SIGKILL:
-        kind, message = "killed", f"{run.label}: its process was killed (SIGKILL), as a system out of memory does"
+        kind, message = "killed", "the run's process was killed (SIGKILL), which is what a system out of memory does"
     elif code < 0:
-        kind, message = "killed", f"{run.label}: its process ended by {signal.Signals(-code).name}"
+        kind, message = "killed", f"the run's process ended by {signal.Signals(-code).name}"
     else:
-        kind, message = "error", f"{run.label}: its process ended with code {code}; what it said stands above"
+        kind, message = "error", f"the run's process ended with code {code}; what it said stands above"
     failure = RunFailure(variant=run.config.variant, seed=run.config.seed, kind=kind, message=message)
     with suppress(RunError):  # a full disk takes no failure either
         RunFolder(run.directory).fail(run.config, failure)

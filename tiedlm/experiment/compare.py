@@ -77,7 +77,12 @@ def gather(
     if not folders:
         source = ", ".join(map(str, paths))
         raise ConfigError(Problem("", "no run is there, neither finished nor begun"), source=source)
+    home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
+    stored = _stored(home)
     variants = list(dict.fromkeys(folder.path.parent.name for folder in folders))
+    if stored is not None:  # in the order in which they were shown before
+        shown = [variant.name for variant in stored.variants]
+        variants.sort(key=lambda name: shown.index(name) if name in shown else len(shown))
     chosen = baseline or ("untied" if "untied" in variants else variants[0])
     for option, name in (("--baseline", chosen), ("--primary", primary)):
         if name is not None and name not in variants:
@@ -88,8 +93,6 @@ def gather(
         raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0"))
     _refuse_mixtures(folders)
     names = list(dict.fromkeys(folder.path.parent.parent.name for folder in folders))
-    home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
-    stored = _stored(home)
     if stored is not None:
         kept = stored.primary if stored.primary in variants and stored.primary != chosen else None
         primary = primary or kept

@@ -57,7 +57,8 @@ class RunFolder:
         difference = first_difference(self.config(), config)
         if difference:
             key, there, asked = difference
-            message = f"{self.path} was made with {there!r}, now it is {asked!r}; --fresh starts that run again"
+            way_out = "--fresh starts that run again, another name or --runs-dir keeps it"
+            message = f"{self.path} was made with {there!r}, now it is {asked!r}; {way_out}"
             raise ConfigError(Problem(key, message))
 
     def result(self) -> RunResult | None:

@@ -127,6 +127,13 @@ def _unigram(comparison: Comparison) -> Iterator[str]:
         yield f"Token frequencies alone (unigram) reach a test perplexity of {' / '.join(figures)}."
 
 
+def warnings(comparison: Comparison) -> Iterator[str]:
+    """What a reader must know before any figure."""
+    pairs = [(split.token_perplexity, split.unigram_perplexity) for split in map(_test, comparison.variants) if split]
+    if pairs and all(ours and unigram and ours >= unigram for ours, unigram in pairs):
+        yield "No variant does better than token frequencies alone: trained too little for a difference to mean much."
+
+
 @dataclass(frozen=True)
 class Counted:
     """A model and how large it is."""

@@ -18,6 +18,8 @@ def render_comparison(comparison: Comparison, console: Console, details: bool = 
     """Print one glance's worth of a comparison; `details` adds everything that is stored."""
     page = Page(console)
     _render_verdict(comparison, page)
+    for line in remarks.warnings(comparison):
+        page.prose(line, "bold")
     if comparison.variants:
         page.blank()
         page.records(rows.main_records(comparison))
