@@ -17,10 +17,11 @@ def carry_out(
 ) -> None:
     """Train and score a run; `siblings` share its micro-batch size.
 
-    The text is prepared in this process: what that leaves behind in memory is no part of any run's peak.
-    Raises ConfigError, RunError, Interrupted.
+    The text is prepared in this process: what that leaves behind in memory is no part of any run's peak. What is to be
+    known of it (fewer types than asked for, say) is said. Raises ConfigError, RunError, Interrupted.
     """
-    prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk)
+    for note in prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk).notes:
+        talk.say(f"{prefix}{note}")
     run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
 
 
