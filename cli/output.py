@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import os
 import sys
 from typing import Any
 
@@ -16,7 +17,11 @@ class _Console(Console):
 
 
 def set_up_streams() -> None:
-    """What a stream's encoding cannot say is escaped, never an error."""
+    """What a stream's encoding cannot say is escaped, never an error; one that is closed takes everything."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 (for as long as the process lives)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -24,7 +29,9 @@ def set_up_streams() -> None:
 
 def console() -> Console:
     """Where tables go. Nothing that is printed there is markup."""
-    return _Console(markup=False, emoji=False, highlight=False)
+    asked = os.environ.get("COLUMNS", "")
+    width = 80 if asked.isdigit() and int(asked) < 1 else None  # a width of nothing is none
+    return _Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def print_json(document: Any) -> None:

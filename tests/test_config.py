@@ -230,3 +230,12 @@ def test_identity_is_every_key_but_those_that_say_how_a_run_is_carried_out() -> 
 def test_a_config_is_frozen() -> None:
     with pytest.raises(ValueError, match="frozen"):
         accepted().training.steps = 3
+
+
+@pytest.mark.parametrize("dim", ["64", "64.0", "6.4e1"])
+def test_a_whole_number_is_one_however_it_is_written(dim: str) -> None:
+    """What is filled in from the width hangs on its value, not on its spelling."""
+    from tiedlm.experiment.config import load_experiment
+
+    model = load_experiment("quickstart", [f"model.dim={dim}", "model.num_heads=4.0"]).variants["tied"].model
+    assert (model.dim, model.head_dim, model.feed_forward_dim, model.num_kv_heads) == (64, 16, 256, 4)

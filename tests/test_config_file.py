@@ -1,6 +1,7 @@
 """Config files: the values of YAML 1.2, what is refused and where, extends, --set, and where a config is found."""
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tiedlm.config import ConfigError, Problem
 from tiedlm.config_file import (
     MAX_BYTES,
     apply_settings,
+    copy_config,
     dump_yaml,
     find_config,
     load_yaml,
@@ -245,3 +247,21 @@ def test_a_config_can_extend_one_that_comes_with_the_package(tmp_path: Path) -> 
     raw = read_config(mine)
     assert raw["name"] == "mine"
     assert raw["data"] == read_config(find_config("quickstart"))["data"]
+
+
+def test_a_pipe_is_no_config(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(ConfigError, match="no ordinary file"):
+        read_config(tmp_path / "pipe.yaml")
+
+
+def test_copying_a_config_that_extends_itself_ends(tmp_path: Path) -> None:
+    (tmp_path / "round.yaml").write_text("extends: round.yaml\n")
+    with pytest.raises(ConfigError, match="circle"):
+        copy_config(str(tmp_path / "round.yaml"), tmp_path / "copies" / "round.yaml")
+
+
+def test_a_config_that_extends_a_packaged_one_is_copied_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: quickstart\nname: mine\n")
+    written = copy_config(str(tmp_path / "mine.yaml"), tmp_path / "copy.yaml")
+    assert [path.name for path in written] == ["copy.yaml"]

@@ -63,3 +63,20 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         write_atomic(path, "x")
     assert caught.value.kind == "disk"
     assert str(path) in str(caught.value)
+
+
+def test_what_is_no_ordinary_file_is_left_alone(tmp_path: Path) -> None:
+    """A rename onto a device or a pipe would do away with it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(RunError, match="no ordinary file"):
+        write_atomic(pipe, "text")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_link_stays_one_and_the_file_it_leads_to_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_atomic(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"

@@ -31,7 +31,7 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-def _whole(value: object) -> object:
+def whole(value: object) -> object:
     """1e8 is a float in YAML but a whole number to its writer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -47,8 +47,8 @@ def _name(value: str) -> str:
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@-]{0,99}")
-Whole = Annotated[int, BeforeValidator(_whole)]
-Count = Annotated[int, BeforeValidator(_whole), Field(gt=0, lt=2**63)]
+Whole = Annotated[int, BeforeValidator(whole)]
+Count = Annotated[int, BeforeValidator(whole), Field(gt=0, lt=2**63)]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]

@@ -122,6 +122,8 @@ def read_text(path: Path) -> str:
     try:
         if path.is_dir():
             raise ConfigError(Problem("", "is a folder, not a config file"), source=source)
+        if path.exists() and not path.is_file():  # a pipe or a device, which might never end
+            raise ConfigError(Problem("", "is no ordinary file"), source=source)
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
@@ -216,9 +218,11 @@ def copy_config(name: str, destination: Path) -> list[Path]:
     copies: dict[Path, str] = {}
     while True:
         copies[target] = read_text(source)
-        parent = load_yaml(copies[target], str(source)).get("extends")
+        parent = read_extends(source)
         if parent is None:
             break
+        if target.parent / parent in copies:
+            raise ConfigError(Problem("extends", "goes in a circle"), source=str(source))
         if not (source.parent / parent).resolve().is_relative_to(source.parent.resolve()):
             raise ConfigError(Problem("extends", f"{parent} lies outside its folder; copy by hand"), source=str(source))
         source, target = source.parent / parent, target.parent / parent
@@ -228,6 +232,17 @@ def copy_config(name: str, destination: Path) -> list[Path]:
     for path, text in copies.items():
         write_atomic(path, text)
     return list(copies)
+
+
+def read_extends(path: Path) -> str | None:
+    """What a config says it extends, if it lies beside it; one that comes with the package is found wherever it is."""
+    raw = load_yaml(read_text(path), str(path))
+    parent = raw.get("extends") if isinstance(raw, dict) else None
+    if parent is None or (isinstance(parent, str) and not _is_there(path.parent / parent) and _packaged(parent)):
+        return None
+    if not isinstance(parent, str):
+        raise ConfigError(Problem("extends", f"{parent!r}: must be the name of a file"), source=str(path))
+    return parent
 
 
 def apply_settings(raw: Raw, settings: list[str]) -> Raw:

@@ -13,10 +13,14 @@ from tiedlm.errors import RunError
 def atomic_path(path: Path) -> Iterator[Path]:
     """A path beside `path` to write a file to; synced and renamed to `path` when the block ends well, else removed.
 
-    Raises RunError("disk") that names `path` where it cannot be written.
+    Where `path` is a link, the file it leads to is replaced. Raises RunError("disk") that names `path` where it cannot
+    be written, or is no file (a device, say, which a rename would do away with).
     """
     handle, name = -1, ""
     try:
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            raise RunError("disk", f"{path} is there and is no ordinary file: it is left alone")
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         os.fchmod(handle, 0o666 & ~_umask())

@@ -80,6 +80,8 @@ class TokenizerFile:
 def read_file(config: FileTokenizer) -> bytes:
     """The bytes of the file that `config` names; raises ConfigError."""
     path = Path(config.path).expanduser().absolute()
+    if path.exists() and not path.is_file():  # a pipe or a device, which might never end
+        raise ConfigError(Problem(_PATH, f"{path} is no ordinary file"))
     try:
         return path.read_bytes()
     except OSError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config import ConfigError, Problem, parse
 from tiedlm.data.config import Split
 from tiedlm.data.prepare import PreparedData, prepare
 from tiedlm.errors import RunError
@@ -16,6 +16,7 @@ from tiedlm.experiment.store import RunFolder
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.talk import SILENT, Talk
 from tiedlm.training.checkpoint import Snapshot, load_newest
+from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import Machine, resolve_machine
 
 
@@ -81,7 +82,8 @@ def open_run(directory: Path, cache_dir: Path, talk: Talk = SILENT, device: str 
     folder = RunFolder(directory)
     config = folder.config()
     if device is not None:
-        training = config.training.model_copy(update={"device": device})
+        raw = {**config.training.model_dump(mode="json"), "device": device}
+        training = parse(TrainingConfig, raw, "--device", "training")
         config = config.model_copy(update={"training": training})
     setup = set_up(config, cache_dir, talk)
     snapshot = load_newest(folder.checkpoints, talk, optimizer=False)

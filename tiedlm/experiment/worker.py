@@ -21,6 +21,8 @@ from tiedlm.talk import Talk
 
 def main() -> int:
     """Carry out the run described by the first line of standard input; 0 done, 1 failed, 2 wrong, 130/143 stopped."""
+    if sys.stderr is None:  # closed by whoever started us: the work goes on
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tiedlm.config import Config, Count, Fraction, Positive, check
+from tiedlm.config import Config, Count, Fraction, Positive, check, whole
 from tiedlm.tying.config import TiedConfig, TyingConfig
 
 
@@ -63,7 +63,7 @@ class TransformerConfig(Config):
     def _fill_in(cls, raw: Any) -> Any:
         if not isinstance(raw, dict):
             return raw
-        dim, heads = raw.get("dim"), raw.get("num_heads")
+        dim, heads = whole(raw.get("dim")), whole(raw.get("num_heads"))
         bias = raw.get("bias", cls.model_fields["bias"].default)
         default: dict[str, Any] = {"num_kv_heads": heads, "qkv_bias": bias}
         default["activation"] = "silu" if raw.get("feed_forward") == "swiglu" else "gelu"
