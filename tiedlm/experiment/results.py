@@ -3,12 +3,12 @@
 from typing import Any, Literal
 
 from tiedlm.config import Config
+from tiedlm.data.config import SPLITS as SPLITS
 from tiedlm.model.counts import PARTS as PARTS
 from tiedlm.model.counts import ParameterCounts as ParameterCounts
 from tiedlm.training.footprint import Footprint as Footprint
 
 SCHEMA_VERSION = 1
-SPLITS = ("train", "validation", "test")
 
 
 class SplitResult(Config):
