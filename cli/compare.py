@@ -65,7 +65,7 @@ def compare(
             primary=primary,
             smallest_worthwhile=smallest_worthwhile,
         )
-        from tiedlm.experiment.config import load_experiment
+        from tiedlm.experiment.reading import load_experiment
 
         experiment, cache = load_experiment(config, changes), options.cache_folder(cache_dir)
         if dry_run:

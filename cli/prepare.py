@@ -18,7 +18,7 @@ def prepare(
     """Get text and tokenizer ready. What is there already is not made again."""
     from tiedlm.data.description import describe
     from tiedlm.data.prepare import prepare as prepare_data
-    from tiedlm.experiment.config import load_experiment
+    from tiedlm.experiment.reading import load_experiment
     from tiedlm.talk import Talk
 
     experiment = load_experiment(config, settings or [])

@@ -24,8 +24,8 @@ def train(
     debug: options.Debug = False,
 ) -> None:
     """Train one variant with one seed. The result is scored and kept; a run that was stopped goes on."""
-    from tiedlm.experiment.config import load_experiment
     from tiedlm.experiment.plan import pick, place
+    from tiedlm.experiment.reading import load_experiment
     from tiedlm.talk import Talk
 
     experiment = load_experiment(config, options.all_settings(settings, training__device=device))

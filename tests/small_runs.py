@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-from tiedlm.experiment.config import Experiment, load_experiment
+from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import Run, pick, place
+from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
 from tiedlm.talk import SILENT, Silence, Talk, Update

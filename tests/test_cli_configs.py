@@ -8,7 +8,7 @@ import pytest
 from cli.main import main
 from tiedlm.config import ConfigError
 from tiedlm.config_file import copy_config, packaged_configs, purpose, read_config
-from tiedlm.experiment.config import is_shape, load_experiment, load_shape
+from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
 
 
 def test_the_list_names_each_with_its_purpose(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,9 +14,10 @@ from tiedlm.config import ConfigError
 from tiedlm.errors import Interrupted
 from tiedlm.experiment.compare import compare, gather, lacking_runs
 from tiedlm.experiment.comparison import Comparison, load_comparison
-from tiedlm.experiment.config import Experiment, load_experiment
+from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.documents import FEWEST_DOCUMENTS
 from tiedlm.experiment.plan import pick, place, plan
+from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
 from tiedlm.talk import SILENT

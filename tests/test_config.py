@@ -7,7 +7,8 @@ import pytest
 
 from tiedlm.config import Config, ConfigError, Execution, Name, Raw, first_difference, merge, parse, semantic
 from tiedlm.config_file import apply_settings, dump_yaml, load_yaml
-from tiedlm.experiment.config import RunConfig, load_experiment
+from tiedlm.experiment.config import RunConfig
+from tiedlm.experiment.reading import load_experiment
 
 RUN = """
 name: small
@@ -235,7 +236,7 @@ def test_a_config_is_frozen() -> None:
 @pytest.mark.parametrize("dim", ["64", "64.0", "6.4e1"])
 def test_a_whole_number_is_one_however_it_is_written(dim: str) -> None:
     """What is filled in from the width hangs on its value, not on its spelling."""
-    from tiedlm.experiment.config import load_experiment
+    from tiedlm.experiment.reading import load_experiment
 
     model = load_experiment("quickstart", [f"model.dim={dim}", "model.num_heads=4.0"]).variants["tied"].model
     assert (model.dim, model.head_dim, model.feed_forward_dim, model.num_kv_heads) == (64, 16, 256, 4)

@@ -6,8 +6,9 @@ import pytest
 
 from tiedlm.config import ConfigError, Raw, first_difference
 from tiedlm.config_file import apply_settings, load_yaml
-from tiedlm.experiment.config import Experiment, experiment_from, is_shape, load_experiment, load_shape
+from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick, place
+from tiedlm.experiment.reading import experiment_from, is_shape, load_experiment, load_shape
 
 EXPERIMENT = """
 name: small
@@ -114,6 +115,10 @@ def test_settings_may_change_one_variant_or_the_seeds() -> None:
         ("variants.tied.seed=3", "variants.tied.seed", "belongs to the experiment"),
         ("variants.tied.name=x", "variants.tied.name", "belongs to the experiment"),
         ("variants.tied.baseline=x", "variants.tied.baseline", "belongs to the experiment"),
+        ("variants.tied.added={role: noise_floor, of: tied}", "variants.tied.added", "belongs to the experiment"),
+        ("added={role: noise_floor, of: tied}", "added", "is set by the plan"),
+        ("embedding_draw=-1", "embedding_draw", "must be at least 0"),
+        ("match=flops", "match", "parameters"),
         ("name=../up", "name", "must be a name"),
     ],
 )

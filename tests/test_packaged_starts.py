@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tiedlm.config_file import packaged_configs
-from tiedlm.experiment.config import load_experiment
+from tiedlm.experiment.reading import load_experiment
 from tiedlm.model.language_model import build_model
 
 V, T = 8000, 64

@@ -6,8 +6,8 @@ import pytest
 from small_runs import small_config, small_experiment
 
 from tiedlm.config import ConfigError
-from tiedlm.experiment.config import load_experiment
 from tiedlm.experiment.plan import Run, pick, place, plan
+from tiedlm.experiment.reading import load_experiment
 
 
 def test_seeds_are_the_outer_loop_so_that_a_broken_night_leaves_pairs(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 from rich.console import Console
 
 from tiedlm.config_file import load_yaml, packaged_configs
-from tiedlm.experiment.config import load_experiment
+from tiedlm.experiment.reading import load_experiment
 from tiedlm.initialization import initialize
 from tiedlm.report.tables import render_counts
 from tiedlm.tying.config import EmbeddingConfig

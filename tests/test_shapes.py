@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tiedlm.config_file import packaged_configs
-from tiedlm.experiment.config import is_shape, load_shape
+from tiedlm.experiment.reading import is_shape, load_shape
 from tiedlm.model.config import ModelConfig, TransformerConfig
 from tiedlm.model.counts import ParameterCounts
 from tiedlm.model.language_model import build_model
@@ -67,7 +67,7 @@ def test_counts_are_those_of_baevski_and_auli() -> None:
 
 COUNT_AND_PEAK = """
 import torch
-from tiedlm.experiment.config import load_shape
+from tiedlm.experiment.reading import load_shape
 from tiedlm.model.language_model import build_model
 from tiedlm.model.parameters import count_parameters
 config = load_shape("shapes/gpt2-xl.yaml")

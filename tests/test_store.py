@@ -12,9 +12,9 @@ from small_runs import small_config, small_run
 
 from tiedlm.config import ConfigError
 from tiedlm.errors import RunError
-from tiedlm.experiment.config import load_experiment
 from tiedlm.experiment.metrics import Metrics
 from tiedlm.experiment.plan import pick
+from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunFailure
 from tiedlm.experiment.store import RunFolder, newest_experiment, run_folders
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tiedlm.config_file import packaged_configs
-from tiedlm.experiment.config import is_shape, load_experiment, load_shape
+from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for folder in ("tiedlm", "cli") for path in (ROOT / folder).rglob("*.py"))

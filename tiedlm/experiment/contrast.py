@@ -91,8 +91,16 @@ def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> Paired
 def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out."""
     one, other = _flat(mine), _flat(theirs)
-    skipped = {"name", "variant", "seed", *_execution_keys("training.", TrainingConfig)}
-    keys = dict.fromkeys([*one, *other])
+    skipped = {
+        "name",
+        "variant",
+        "seed",
+        "added",
+        "added.role",
+        "added.of",
+        *_execution_keys("training.", TrainingConfig),
+    }
+    keys = [key for key in dict.fromkeys([*one, *other]) if key.partition(".")[0] != "added"]
     return [key for key in keys if key not in skipped and one.get(key) != other.get(key)]
 
 

@@ -11,8 +11,9 @@ from tiedlm.config import ConfigError, Problem
 from tiedlm.data.config import BpeTokenizer, ByteTokenizer, DataConfig
 from tiedlm.data.prepare import PreparedData, find_prepared
 from tiedlm.errors import RunError
-from tiedlm.experiment.config import RunConfig, is_shape, load_experiment, load_shape
+from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.predict import likely_target, predict
+from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
 from tiedlm.model.language_model import build_model

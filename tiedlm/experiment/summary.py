@@ -9,6 +9,7 @@ token, which is what the differences are in. Spreads are sample standard deviati
 from collections.abc import Sequence
 
 from tiedlm.config import Config
+from tiedlm.experiment.config import Added
 from tiedlm.experiment.measures import bits_per_byte, nats_per_token, perplexity
 from tiedlm.experiment.results import (
     SPLITS,
@@ -80,10 +81,14 @@ class Saving(Config):
 
 
 class VariantSummary(Config):
-    """One variant over its finished seeds. Peaks are the largest over seeds, `seconds` their sum."""
+    """One variant over its finished seeds; `added` where the plan and not the file named it.
+
+    Peaks are the largest over seeds, `seconds` their sum.
+    """
 
     name: str
     tying: str
+    added: Added | None = None
     seeds: list[int]
     parameters: ParameterCounts
     against_baseline: Saving | None
@@ -105,6 +110,7 @@ def summarize_variant(name: str, runs: Sequence[RunResult], base_runs: Sequence[
     return VariantSummary(
         name=name,
         tying=runs[0].tying,
+        added=runs[0].config.get("added"),
         seeds=[run.seed for run in runs],
         parameters=runs[0].parameters,
         against_baseline=_saving(runs[0], base_runs[0]) if base_runs and base_runs[0].variant != name else None,
