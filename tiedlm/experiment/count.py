@@ -8,12 +8,10 @@ from typing import Any
 import torch
 
 from tiedlm.config import ConfigError, Problem
-from tiedlm.data.config import BpeTokenizer, ByteTokenizer, DataConfig
-from tiedlm.data.prepare import PreparedData, find_prepared
-from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.predict import likely_target, predict
 from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
+from tiedlm.experiment.vocabulary import vocab_size_of
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
 from tiedlm.model.language_model import build_model
@@ -68,33 +66,6 @@ def count_model(model: ModelConfig, vocab_size: int, max_seq_len: int, seq_len: 
     """Count without allocating."""
     with torch.device("meta"):
         return count_parameters(build_model(model, vocab_size, max_seq_len), seq_len)
-
-
-def vocab_size_of(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int:
-    """V as the config says it, else of the prepared tokenizer, else as the tokenizer will have it.
-
-    A trained tokenizer may come to fewer types than asked where the text is small. Raises ConfigError.
-    """
-    if model.vocab_size is not None:
-        return model.vocab_size
-    prepared = find_tokens(data, cache_dir)
-    if prepared is not None:
-        return prepared.vocab_size
-    match data.tokenizer:
-        case BpeTokenizer(vocab_size=asked):
-            return asked
-        case ByteTokenizer():
-            return 257
-    message = "comes from the text here: run `tiedlm prepare` first, or give it with --set model.vocab_size=..."
-    raise ConfigError(Problem("model.vocab_size", message))
-
-
-def find_tokens(data: DataConfig, cache_dir: Path) -> PreparedData | None:
-    """Prepared text, if it is here; where the text itself is not here either, that is none."""
-    try:
-        return find_prepared(data, cache_dir)
-    except (ConfigError, RunError):
-        return None
 
 
 def both_ways(model: ModelConfig) -> Iterator[ModelConfig]:

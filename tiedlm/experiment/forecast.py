@@ -7,10 +7,11 @@ from typing import Any
 from tiedlm.config import ConfigError
 from tiedlm.data.batches import Batches
 from tiedlm.experiment.config import RunConfig
-from tiedlm.experiment.count import count_model, find_tokens, vocab_size_of
+from tiedlm.experiment.count import count_model
 from tiedlm.experiment.plan import Run
 from tiedlm.experiment.predict import foresee, likely_target
 from tiedlm.experiment.store import RunFolder
+from tiedlm.experiment.vocabulary import find_tokens, vocab_size_of
 from tiedlm.model.counts import ParameterCounts
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import Footprint

@@ -1,0 +1,36 @@
+"""How many types a run's model has, as far as it is known before the run. Free of torch."""
+
+from pathlib import Path
+
+from tiedlm.config import ConfigError, Problem
+from tiedlm.data.config import BpeTokenizer, ByteTokenizer, DataConfig
+from tiedlm.data.prepare import PreparedData, find_prepared
+from tiedlm.errors import RunError
+from tiedlm.model.config import ModelConfig
+
+
+def vocab_size_of(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int:
+    """V as the config says it, else of the prepared tokenizer, else as the tokenizer will have it.
+
+    A trained tokenizer may come to fewer types than asked where the text is small. Raises ConfigError.
+    """
+    if model.vocab_size is not None:
+        return model.vocab_size
+    prepared = find_tokens(data, cache_dir)
+    if prepared is not None:
+        return prepared.vocab_size
+    match data.tokenizer:
+        case BpeTokenizer(vocab_size=asked):
+            return asked
+        case ByteTokenizer():
+            return 257
+    message = "comes from the text here: run `tiedlm prepare` first, or give it with --set model.vocab_size=..."
+    raise ConfigError(Problem("model.vocab_size", message))
+
+
+def find_tokens(data: DataConfig, cache_dir: Path) -> PreparedData | None:
+    """Prepared text, if it is here; where the text itself is not here either, that is none."""
+    try:
+        return find_prepared(data, cache_dir)
+    except (ConfigError, RunError):
+        return None
