@@ -23,6 +23,8 @@ from rich.console import Console
 
 from tiedlm.experiment.comparison import Comparison, store_comparison, summarize
 from tiedlm.experiment.results import Corpus, Memory, RunFailure
+from tiedlm.report.parts import Part
+from tiedlm.report.records import Records, Row
 from tiedlm.report.rows import hash_records, main_records, more_records, seed_records
 from tiedlm.report.tables import render_comparison, render_counts
 
@@ -274,3 +276,14 @@ def test_a_stored_comparison_is_printed_into_a_pipe_without_heavy_imports(
             assert any(cell.replace("±", "+/-" if "LC_ALL" in extra else "±") in line for line in text.splitlines())
     assert max(map(len, text.splitlines())) <= int(extra.get("COLUMNS", 80))
     assert "\x1b" not in text
+
+
+def test_a_part_beside_speaks_at_a_glance_and_shows_its_tables_among_the_details(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = Records(("one", "two"), (Row.of("size", ["1", "2"]),), title="Sizes")
+    part = Part("Size", lambda comparison: [table], lambda comparison: [f"The size of {comparison.experiment}."])
+    monkeypatch.setattr("tiedlm.report.tables.PARTS_BESIDE", (part,))
+    assert "The size of example." in shown(example_comparison())
+    assert "Sizes" not in shown(example_comparison())
+    assert "Sizes" in shown(example_comparison(), details=True)

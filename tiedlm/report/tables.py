@@ -11,7 +11,11 @@ from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import numbers, remarks, rows
 from tiedlm.report.memory import render_memory
 from tiedlm.report.page import Page
+from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
+
+PARTS_BESIDE: tuple[Part, ...] = ()
+"""What is shown beside the main figures, in this order."""
 
 
 def render_comparison(comparison: Comparison, console: Console, details: bool = False) -> None:
@@ -26,13 +30,22 @@ def render_comparison(comparison: Comparison, console: Console, details: bool = 
         page.blank()
         for line in remarks.legend(comparison):
             page.prose(line, "dim")
-    context = list(remarks.context(comparison))
-    if context:
-        page.blank()
-    for line in context:
-        page.prose(line)
+    for lines in (_said_beside(comparison), remarks.context(comparison)):
+        _paragraph(list(lines), page)
     if details and comparison.variants:
         _render_details(comparison, page)
+
+
+def _said_beside(comparison: Comparison) -> Iterator[str]:
+    for part in PARTS_BESIDE:
+        yield from part.remarks(comparison)
+
+
+def _paragraph(lines: Sequence[str], page: Page) -> None:
+    if lines:
+        page.blank()
+    for line in lines:
+        page.prose(line)
 
 
 def _render_verdict(comparison: Comparison, page: Page) -> None:
@@ -50,6 +63,7 @@ def _render_details(comparison: Comparison, page: Page) -> None:
         rows.more_records(comparison),
         rows.seed_records(comparison),
         rows.hash_records(comparison),
+        *(records for part in PARTS_BESIDE for records in part.records(comparison)),
     ):
         page.blank()
         page.records(records)

@@ -1,0 +1,16 @@
+"""A part of a comparison beside its main figures: what it is called, its tables, and what it says at a glance."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tiedlm.experiment.comparison import Comparison
+from tiedlm.report.records import Records
+
+
+@dataclass(frozen=True)
+class Part:
+    """The terminal shows `remarks` at a glance (two sentences at most) and `records` among the details."""
+
+    title: str
+    records: Callable[[Comparison], Sequence[Records]]
+    remarks: Callable[[Comparison], Iterable[str]]
