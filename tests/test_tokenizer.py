@@ -93,6 +93,15 @@ def test_bpe_without_merges_has_each_byte_as_a_token() -> None:
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
+def test_bpe_merges_no_further_than_200_characters_in_a_text_without_spaces() -> None:
+    text = "a" * 30_000 + " " * 3_000 + "7" * 3_000 + "\n"
+    tokenizer = trained({"type": "bpe", "vocab_size": 300}, [*ROWS, Row(text, True)])
+    ids = tokenizer.encode(text)
+    assert tokenizer.decode(ids) == text
+    longest = max(len(tokenizer.decode([index])) for index in ids)
+    assert 16 <= longest <= 200
+
+
 def test_word_tokens_are_the_words_of_each_row_and_one_end_of_row() -> None:
     tokenizer = trained({"type": "word"})
     counted = sum(len(row.text.split()) + 1 for row in ROWS)

@@ -16,10 +16,11 @@ FILE = "tokenizer.json"
 END_OF_TEXT = "<|endoftext|>"
 _WORDS = (
     r"'(?:[sdmt]|ll|ve|re)"
-    r"| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+"
-    r"|[^\S\n]*\n|[^\S\n]+(?!\S)|[^\S\n]+"
+    r"| ?\p{L}{1,200}| ?\p{N}{1,200}| ?[^\s\p{L}\p{N}]{1,200}"
+    r"|[^\S\n]{0,200}\n|[^\S\n]{1,200}(?!\S)|[^\S\n]{1,200}"
 )
-"""What merges stay within: as GPT-2 cuts words, but no piece goes on after a newline."""
+"""What merges stay within: as GPT-2 cuts words, but no piece goes on after a newline or is longer than 200 characters:
+learning takes time with the square of a piece's length, and a text need not have spaces."""
 _BATCH = 128
 """Pieces handed to the library's threads at once."""
 
@@ -91,6 +92,10 @@ class Bpe:
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
         return text
 
+    def spellings(self) -> list[str] | None:
+        """Bytes that are no whole character are the replacement character."""
+        return spellings_of(self._tokenizer)
+
     def words_reason(self, num_lost: int) -> None:
         """None: nothing is lost."""
 
@@ -101,6 +106,16 @@ class Bpe:
 def batches_of(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
     while batch := list(islice(stream, _BATCH)):
         yield batch
+
+
+def spellings_of(tokenizer: Any) -> list[str] | None:
+    """What each id adds behind a letter; None where the text so far does not stay as it was."""
+    letter: list[int] = tokenizer.encode("a", add_special_tokens=False).ids
+    before: str = tokenizer.decode(letter)
+    after: list[str] = tokenizer.decode_batch([[*letter, index] for index in range(tokenizer.get_vocab_size())])
+    if not before.endswith("a") or not all(text.startswith(before) for text in after):
+        return None
+    return [text.removeprefix(before) for text in after]
 
 
 def tokens_of(piece: Piece, ids: list[int], end_of_text: int, num_lost: int = 0) -> Tokens:
