@@ -47,6 +47,15 @@ def test_a_copy_means_what_the_original_means(name: str, tmp_path: Path) -> None
     assert load(first) == load(name)
 
 
+def test_a_copy_under_another_name_is_another_experiment(tmp_path: Path) -> None:
+    (copied,) = copy_config("quickstart", tmp_path / "mine.yaml")
+    original = packaged_configs()["quickstart.yaml"]
+    assert read_config(copied) == {**read_config(original), "name": "mine"}
+    assert purpose(copied) == purpose(original)
+    (shape,) = copy_config("gpt2", tmp_path / "small.yaml")
+    assert load_shape(shape) == load_shape("gpt2")
+
+
 def test_a_copy_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "mine.yaml"
     assert main(["configs", "copy", "quickstart", str(target)]) == 0

@@ -12,6 +12,7 @@ from tiedlm.config import ConfigError, Problem, Raw, merge
 from tiedlm.files import write_atomic
 
 MAX_BYTES = 200_000
+_NAME_LINE = re.compile(r"^name:[^\n#]*(?<! )", re.MULTILINE)
 
 
 class _Loader(yaml.SafeLoader):
@@ -211,6 +212,7 @@ def purpose(path: Path) -> str:
 def copy_config(name: str, destination: Path) -> list[Path]:
     """Copy a config to a file, or into a folder, with those that it extends beside it; returns what was written.
 
+    Under another file name it is another experiment, and named so: two that differ must not share their run folders.
     Raises ConfigError where a file is there already or what it extends lies outside its own folder.
     """
     source = find_config(name)
@@ -229,6 +231,9 @@ def copy_config(name: str, destination: Path) -> list[Path]:
     for path in copies:
         if _is_there(path):
             raise ConfigError(Problem("", "is there already; nothing was copied"), source=str(path))
+    first = next(iter(copies))
+    if first.stem != find_config(name).stem:
+        copies[first] = _NAME_LINE.sub(f"name: {first.stem}", copies[first], count=1)
     for path, text in copies.items():
         write_atomic(path, text)
     return list(copies)
