@@ -149,6 +149,11 @@ def test_one_mistake_in_the_width_is_one_problem(settings: list[str], keys: set[
         (["training.decay=0.1"], "training", "decay means nothing to schedule: cosine"),
         (["model.num_heads=4", "model.num_kv_heads=3"], "model", "num_heads 4 is not a multiple of num_kv_heads 3"),
         (["model.dim=18", "model.positions=rope", "model.head_dim=9"], "model", "rope needs an even head_dim, not 9"),
+        (
+            ["data.corpus={type: text, train: a, validation: b, test: c, fractions: [0.8, 0.1, 0.1]}"],
+            "data.corpus",
+            "fractions cut `file`",
+        ),
         (["data.corpus={type: text, train: a}"], "data.corpus", "give train, validation and test, or file alone"),
         (["model.max_seq_len=16"], "", "seq_len 32 is above model.max_seq_len 16"),
         (["evaluation.stride=64"], "", "evaluation.stride 64 is above its seq_len 32"),

@@ -37,6 +37,8 @@ class TextCorpus(Config):
         splits = (self.train, self.validation, self.test)
         whole = self.file is not None and splits == (None, None, None)
         check(whole or (self.file is None and None not in splits), "give train, validation and test, or file alone")
+        untouched = self.fractions == type(self).model_fields["fractions"].default
+        check(whole or untouched, "fractions cut `file`; beside a file for each split they mean nothing")
         check(min(self.fractions) > 0 and abs(sum(self.fractions) - 1) < 1e-9, "fractions must be above 0, sum 1")
         return self
 
