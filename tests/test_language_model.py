@@ -148,6 +148,23 @@ def test_a_model_from_the_meta_device_is_the_model_built_here(tying: dict[str, A
         assert model.nll(ids, targets).equal(direct.nll(ids, targets))
 
 
+@STRATEGIES
+def test_another_draw_of_the_embeddings_moves_the_embeddings_alone(tying: dict[str, Any]) -> None:
+    config = configure(tying=tying, positions="learned")
+    models = [build_model(config, V, T) for _ in range(4)]
+    for model, draw in zip(models, (0, 1, 2, 1), strict=True):
+        model.initialize(3, draw)
+    assert_same_parameters(models[0], build(3, tying=tying, positions="learned"))
+    assert_same_parameters(models[1], models[3])
+    assert len({hash_body(model) for model in models}) == 1
+    assert len({hash_input_embedding(model) for model in models}) == 3
+    outputs = [model.tying.output_weight() for model in models]
+    assert not outputs[0].equal(outputs[1]) and not outputs[1].equal(outputs[2])
+    for one, other in ((0, 1), (1, 2)):
+        mine, theirs = (models[index].state_dict()["tying.input_embedding"].flatten() for index in (one, other))
+        assert abs(float(torch.corrcoef(torch.stack([mine, theirs]))[0, 1])) < 4 / math.sqrt(V * D)
+
+
 def assert_same_parameters(one: nn.Module, other: nn.Module) -> None:
     mine, theirs = one.state_dict(), other.state_dict()
     assert list(mine) == list(theirs)

@@ -11,18 +11,21 @@ Draw = Callable[[str], torch.Generator]
 """From the name of a module's own parameter to the generator that fills it."""
 
 
-def initialize(model: nn.Module, seed: int) -> None:
+def initialize(model: nn.Module, seed: int, redrawn: str = "", draw: int = 0) -> None:
     """Give every parameter its starting value: each module that owns some has `initialize(draw)`.
 
-    A parameter's values depend on `seed`, on its full name and on its shape alone.
+    A parameter's values depend on `seed`, on its full name and on its shape alone; under the child `redrawn` also on
+    the number of the `draw`, of which 0 is the common one.
     """
     for prefix, module in model.named_modules():
         if next(module.parameters(recurse=False), None) is not None:
-            module.initialize(_draw(seed, f"{prefix}." if prefix else ""))
+            number = draw if redrawn and f"{prefix}.".startswith(f"{redrawn}.") else 0
+            module.initialize(_draw(seed, f"{prefix}." if prefix else "", number))
 
 
-def _draw(seed: int, prefix: str) -> Draw:
-    return lambda name: torch.Generator().manual_seed(stream_seed(seed, "parameter", prefix + name))
+def _draw(seed: int, prefix: str, number: int) -> Draw:
+    again = ("draw", number) if number else ()
+    return lambda name: torch.Generator().manual_seed(stream_seed(seed, "parameter", prefix + name, *again))
 
 
 @torch.no_grad()

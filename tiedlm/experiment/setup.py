@@ -70,7 +70,7 @@ def set_up(config: RunConfig, cache_dir: Path, talk: Talk = SILENT) -> Setup:
     data = prepare(config.data, cache_dir, talk)
     frequencies = torch.from_numpy(data.frequencies)
     model = build_model(config.model, data.vocab_size, config.max_seq_len, frequencies)
-    model.initialize(config.seed)
+    model.initialize(config.seed, config.embedding_draw)
     return Setup(config, machine, data, model.to(machine.device))
 
 

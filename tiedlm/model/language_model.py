@@ -61,9 +61,12 @@ class LanguageModel(nn.Module):
         scored = head.token_nll(hidden, self.tying.output_weight(), targets.flatten(), self.tying.output_bias())
         return scored.view_as(targets)
 
-    def initialize(self, seed: int) -> None:
-        """Give every parameter its starting value, each from a stream named by `seed` and the parameter's name."""
-        initialize(self, seed)
+    def initialize(self, seed: int, embedding_draw: int = 0) -> None:
+        """Give every parameter its starting value, each from a stream named by `seed` and the parameter's name.
+
+        Another `embedding_draw` gives other values to what the tying owns, and to nothing else.
+        """
+        initialize(self, seed, "tying", embedding_draw)
 
     def _projected(self, ids: Tensor) -> Tensor:
         return self.tying.project(self(ids))  # (B, T, E)
