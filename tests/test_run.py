@@ -159,6 +159,33 @@ def test_validating_changes_nothing_in_training(straight: tuple[Run, RunResult],
     assert len({line["validation_nll"] for line in validated}) == len(validated)
 
 
+def test_the_curve_holds_every_validation_and_the_end_and_survives_a_stop(tmp_path: Path) -> None:
+    often = ("training.steps=10", "training.evaluate_every=4")
+    whole, stopped = small_run(tmp_path, *often), small_run(tmp_path, *often, runs="stopped")
+    straight = carry_out(whole)
+    stop(stopped, stop_at(5))
+    curves = [straight.validation_curve, carry_out(stopped).validation_curve]
+    assert [point.step for point in curves[0]] == [4, 8, 10]
+    tokens = {line["step"]: line["tokens"] for line in steps(whole)}
+    assert [point.tokens for point in curves[0]] == [tokens[step] for step in (4, 8, 10)]
+    scored = straight.splits["validation"]
+    lines = [line for line in metrics(whole) if "validation_nll" in line]
+    nats = [*(line["validation_nll"] / scored.tokens for line in lines), scored.nll / scored.tokens]
+    assert [point.nats_per_token for point in curves[0]] == nats
+    seconds = [point.seconds for point in curves[0]]
+    assert seconds == [*(line["seconds"] for line in lines), straight.seconds]
+    assert 0 < seconds[0] < seconds[1] <= seconds[2] + 1e-4, "of training alone, to the tenth of a millisecond"
+    assert [point.model_dump(exclude={"seconds"}) for point in curves[0]] == [
+        point.model_dump(exclude={"seconds"}) for point in curves[1]
+    ]
+
+
+def test_an_old_result_has_no_curve(straight: tuple[Run, RunResult]) -> None:
+    document = straight[1].model_dump(mode="json")
+    del document["validation_curve"]
+    assert RunResult.model_validate(document).validation_curve == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_l03_stopped_and_resumed_is_the_run_without_a_stop(
     straight: tuple[Run, RunResult], tmp_path: Path, number: signal.Signals

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tiedlm.errors import RunError
+from tiedlm.experiment.results import CurvePoint
 from tiedlm.files import write_atomic
 
 
@@ -22,6 +23,23 @@ class Metrics:
         except OSError as error:
             message = f"{self.path} could not be written: {error.strerror or error} (disk full, or no right to write?)"
             raise RunError("disk", message) from error
+
+    def validations(self) -> list[CurvePoint]:
+        """Every time the validation split was scored on the way, by step."""
+        if not self.path.is_file():
+            return []
+        lines = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+        seconds = {line["step"]: line["seconds"] for line in lines if "seconds" in line}  # those of the step itself
+        return [
+            CurvePoint(
+                step=line["step"],
+                tokens=line["tokens"],
+                seconds=seconds[line["step"]],
+                nats_per_token=line["validation_nll"] / line["validation_tokens"],
+            )
+            for line in lines
+            if line.get("validation_tokens")
+        ]
 
     def cut(self, last_step: int) -> None:
         """Keep the lines up to `last_step`: what came after it is not in the checkpoint and will come again."""

@@ -1,15 +1,26 @@
 """The result of a run: what it was, what came out, on which machine."""
 
 import platform
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 
 import torch
 
-from tiedlm.experiment.results import Corpus, Effective, Footprint, Hashes, Memory, RunResult, SplitResult
+from tiedlm.experiment.measures import nats_per_token
+from tiedlm.experiment.results import (
+    Corpus,
+    CurvePoint,
+    Effective,
+    Footprint,
+    Hashes,
+    Memory,
+    RunResult,
+    SplitResult,
+)
 from tiedlm.experiment.setup import Setup
 from tiedlm.experiment.store import raw_config
 from tiedlm.model.parameters import count_parameters
-from tiedlm.training.loop import Training
+from tiedlm.training.loop import Progress, Training
 from tiedlm.training.optimizer import is_fused
 
 _PACKAGES = ("tiedlm", "torch", "numpy", "tokenizers", "datasets")
@@ -20,9 +31,10 @@ def describe_run(
     training: Training,
     start: dict[str, str | None],
     splits: dict[str, SplitResult],
+    validations: Sequence[CurvePoint],
     predicted: Footprint,
 ) -> RunResult:
-    """Put a result together; `start` holds the hashes taken before the first step."""
+    """Put a result together; `start` holds the hashes taken before the first step, `validations` those on the way."""
     config, data, progress = setup.config, setup.data, training.progress
     return RunResult(
         config=raw_config(config),
@@ -35,6 +47,7 @@ def describe_run(
         last_loss=progress.last_loss,
         parameters=count_parameters(setup.model, config.data.seq_len),
         splits=splits,
+        validation_curve=[*validations, *_last_point(progress, splits["validation"])],
         corpus=Corpus(
             caption=data.corpus.caption,
             details=data.corpus.details,
@@ -61,6 +74,13 @@ def describe_run(
         seconds=progress.seconds,
         versions=_versions(),
     )
+
+
+def _last_point(progress: Progress, scored: SplitResult) -> Iterator[CurvePoint]:
+    """The end of the curve; a split without a token has none."""
+    nats = nats_per_token(scored.nll, scored.tokens)
+    if nats is not None:
+        yield CurvePoint(step=progress.step, tokens=progress.tokens_seen, seconds=progress.seconds, nats_per_token=nats)
 
 
 def _effective(setup: Setup, training: Training) -> Effective:

@@ -72,6 +72,15 @@ class Memory(Config):
     predicted: Footprint | None = None
 
 
+class CurvePoint(Config):
+    """The validation split scored after `step`: training tokens and seconds of training (nothing else) until then."""
+
+    step: int
+    tokens: int
+    seconds: float
+    nats_per_token: float
+
+
 class RunResult(Config):
     """A complete run."""
 
@@ -86,6 +95,7 @@ class RunResult(Config):
     last_loss: float
     parameters: ParameterCounts
     splits: dict[str, SplitResult]
+    validation_curve: list[CurvePoint] = []  # noqa: RUF012 (a frozen model); the last step included
     corpus: Corpus
     effective: Effective
     hashes: Hashes

@@ -112,7 +112,8 @@ class _Execution:
                 self.setup.model.compile()
             self._train()
             splits = self._score_splits()
-            result = describe_run(self.setup, self.training, self.start, splits, self._predict())
+            curve = self.metrics.validations()
+            result = describe_run(self.setup, self.training, self.start, splits, curve, self._predict())
             self.folder.finish(result)
             return result
 
@@ -153,7 +154,13 @@ class _Execution:
     def _validate(self, record: StepRecord) -> dict[str, float]:
         nll = self._score("validation", SILENT)
         total = float(nll.sum(dtype=np.float64))
-        return {"step": record.step, "tokens": record.tokens, "validation_nll": total, "validation_tokens": len(nll)}
+        return {
+            "step": record.step,
+            "tokens": record.tokens,
+            "seconds": round(record.seconds, 4),
+            "validation_nll": total,
+            "validation_tokens": len(nll),
+        }
 
     def _score_splits(self) -> dict[str, SplitResult]:
         """Score every split, of the train split as much as validation holds. The test split is read here alone."""

@@ -13,6 +13,7 @@ from tiedlm.experiment.config import Added
 from tiedlm.experiment.measures import bits_per_byte, nats_per_token, perplexity
 from tiedlm.experiment.results import (
     SPLITS,
+    CurvePoint,
     Effective,
     Footprint,
     Hashes,
@@ -61,7 +62,7 @@ class SplitSummary(Config):
 
 
 class SeedRun(Config):
-    """What one run was: its losses, hashes, effective settings."""
+    """What one run was: its losses, hashes, effective settings, and how it got there."""
 
     seed: int
     steps: int
@@ -71,6 +72,7 @@ class SeedRun(Config):
     seconds: float
     effective: Effective
     hashes: Hashes
+    validation_curve: list[CurvePoint] = []  # noqa: RUF012 (a frozen model); by step, the last one included
 
 
 class Saving(Config):
@@ -134,6 +136,7 @@ def _seed_run(run: RunResult) -> SeedRun:
         seconds=run.seconds,
         effective=run.effective,
         hashes=run.hashes,
+        validation_curve=run.validation_curve,
     )
 
 
