@@ -66,8 +66,10 @@ def compare(
             smallest_worthwhile=smallest_worthwhile,
         )
         from tiedlm.experiment.reading import load_experiment
+        from tiedlm.experiment.whole import whole
 
-        experiment, cache = load_experiment(config, changes), options.cache_folder(cache_dir)
+        cache = options.cache_folder(cache_dir)
+        experiment = whole(load_experiment(config, changes), runs_dir, cache)
         if dry_run:
             from tiedlm.experiment.plan import plan
 

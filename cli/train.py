@@ -26,18 +26,21 @@ def train(
     """Train one variant with one seed. The result is scored and kept; a run that was stopped goes on."""
     from tiedlm.experiment.plan import pick, place
     from tiedlm.experiment.reading import load_experiment
+    from tiedlm.experiment.whole import whole
     from tiedlm.talk import Talk
 
-    experiment = load_experiment(config, options.all_settings(settings, training__device=device))
+    cache = options.cache_folder(cache_dir)
+    asked = load_experiment(config, options.all_settings(settings, training__device=device))
+    experiment = whole(asked, runs_dir, cache)
     run = place(pick(experiment, variant, seed), runs_dir)
     if dry_run:
         from .dry_run import print_forecast
 
-        print_forecast([run], options.cache_folder(cache_dir), as_json)
+        print_forecast([run], cache, as_json)
         return
     from tiedlm.experiment.carry_out import train as train_run
 
-    result = train_run(experiment, run, cache_dir=options.cache_folder(cache_dir), fresh=fresh, talk=Talk())
+    result = train_run(experiment, run, cache_dir=cache, fresh=fresh, talk=Talk())
     if as_json:
         print_json(result.model_dump(mode="json"))
         return

@@ -170,6 +170,30 @@ def test_failed_runs_are_listed_and_stand_in_no_figure() -> None:
     assert "one run failed and stands in no figure" in comparison.verdict
 
 
+def added(run: RunResult, role: str, of: str) -> RunResult:
+    """As the plan adds it."""
+    return run.model_copy(update={"config": {**run.config, "added": {"role": role, "of": of}}})
+
+
+def test_what_the_plan_added_is_shown_and_not_judged() -> None:
+    asked = [*runs("tied", TIED_NATS), *runs("soft", UNTIED_NATS), *runs("untied", UNTIED_NATS)]
+    more = [added(run, "matched_width", "tied") for run in runs("tied+width", TIED_NATS, tying="tied")]
+    order = ["untied", "tied+width", "tied", "soft"]
+    without = compare(asked, order=["untied", "tied", "soft"])
+    with_it = compare([*asked, *more], order=order)
+    assert [variant.name for variant in with_it.variants] == order
+    assert (with_it.differences, with_it.statements) == (without.differences, without.statements)
+    assert with_it.primary == "tied", "the first that was asked for"
+    assert {found.variant for found in with_it.differences} == {"tied", "soft"}
+    assert with_it.variants[1].added is not None
+
+
+def test_what_the_plan_added_may_be_the_baseline_when_it_is_named() -> None:
+    more = [added(run, "matched_width", "tied") for run in runs("tied+width", TIED_NATS, tying="tied")]
+    comparison = compare([*runs("tied", TIED_NATS), *more], baseline="tied+width")
+    assert {(found.variant, found.baseline) for found in comparison.differences} == {("tied", "tied+width")}
+
+
 def test_two_results_of_one_variant_and_seed_are_refused() -> None:
     with pytest.raises(ConfigError, match="both tied with seed 3"):
         compare([run_result("tied", 3), run_result("tied", 3)])

@@ -10,11 +10,19 @@ from pathlib import Path
 from tiedlm.config import ConfigError, Problem, first_difference
 from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.carry_out import carry_out
-from tiedlm.experiment.comparison import COMPARISON_FILE, Comparison, load_comparison, store_comparison, summarize
+from tiedlm.experiment.comparison import (
+    COMPARISON_FILE,
+    Comparison,
+    default_primary,
+    load_comparison,
+    store_comparison,
+    summarize,
+)
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import Run, plan
 from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.store import RunFolder, agreement_file, run_folders
+from tiedlm.experiment.whole import whole
 from tiedlm.talk import SILENT, Talk
 
 Show = Callable[[Comparison], None]
@@ -35,6 +43,7 @@ def compare(
     that diverged is not tried again unless `fresh`. Raises ConfigError before anything trains where a run on disk is
     not the one asked for, Interrupted with the state saved, RunError where no run could go on.
     """
+    experiment = whole(experiment, runs_dir, cache_dir)
     runs = plan(experiment, runs_dir)
     if not fresh:
         for run in runs:
@@ -138,7 +147,7 @@ def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:
         experiment.baseline,
         tuple(experiment.variants),
         dict.fromkeys(experiment.variants, experiment.seeds),
-        experiment.primary,
+        experiment.primary or default_primary(list(experiment.asked), experiment.baseline),
         experiment.smallest_worthwhile,
     )
     return _stored_or_made([RunFolder(run.directory) for run in runs], question, _home(runs))

@@ -8,12 +8,12 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tiedlm.config import Config, ConfigError, Problem
-from tiedlm.experiment.contrast import Difference, contrast
+from tiedlm.experiment.contrast import Difference, contrasts
 from tiedlm.experiment.documents import ScoresOf
 from tiedlm.experiment.judgement import judge
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
 from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
-from tiedlm.experiment.summary import VariantSummary, has_split, summarize_variant
+from tiedlm.experiment.summary import VariantSummary, summarize_variant
 from tiedlm.experiment.verdict import Conditions, conditions_in_words, statements
 from tiedlm.files import write_atomic
 
@@ -69,24 +69,26 @@ def summarize(
 
     `planned` maps variants to seeds and tells what is still to come. Failed runs are listed and stand in no figure.
     `primary` is the first of `order` beside the baseline unless named. `scores_of` finds the scores of each token,
-    for the intervals over documents. Raises ConfigError where two results are of one variant and seed.
+    for the intervals over documents. Variants that the plan added are judged against nothing: those who asked for them
+    read them. Raises ConfigError where two results are of one variant and seed.
     """
-    primary = primary or default_primary(order, baseline)
     runs = _by_variant(results, order)
+    added = {variant for variant, own in runs.items() if own[0].config.get("added")} - {baseline}
+    asked = [variant for variant in runs if variant not in added]
+    primary = primary or default_primary([variant for variant in order if variant not in added], baseline)
     base_runs = runs.get(baseline, [])
     variants = [summarize_variant(variant, own, base_runs) for variant, own in runs.items()]
     conditions = Conditions.of([run for own in runs.values() for run in own])
-    measured = [
-        contrast(own, base_runs, split, scores_of)
+    measured = {
+        variant: contrasts(own, base_runs, scores_of)
         for variant, own in runs.items()
         if variant != baseline and base_runs
-        for split in ("test", "validation")
-        if has_split(own, split) and has_split(base_runs, split)
-    ]
-    differences = judge(measured, primary, smallest_worthwhile)
+    }
+    to_judge = [found for variant in asked for found in measured.get(variant, [])]
+    differences = judge(to_judge, primary, smallest_worthwhile)
     pending = list(_pending(results, failures, planned or {}))
     num_seeds = conditions.num_seeds if conditions else 0
-    said = statements(list(runs), baseline, differences, num_seeds, smallest_worthwhile, len(failures))
+    said = statements(asked, baseline, differences, num_seeds, smallest_worthwhile, len(failures))
     return Comparison(
         experiment=name,
         baseline=baseline,

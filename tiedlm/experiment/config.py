@@ -1,15 +1,28 @@
 """An experiment: a base config, its variants and its seeds; a run: one variant with one seed. Free of torch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tiedlm.config import Config, Execution, FromList, Name, Positive, Raw, Whole, check
+from tiedlm.config import (
+    Config,
+    ConfigError,
+    Execution,
+    FromList,
+    Name,
+    Positive,
+    Problem,
+    Raw,
+    Whole,
+    check,
+    parse,
+)
 from tiedlm.data.config import DataConfig
 from tiedlm.evaluation.config import EvaluationConfig
 from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
+from tiedlm.experiment.tuning import Tuning
 from tiedlm.model.config import ModelConfig
 from tiedlm.training.config import TrainingConfig
 
@@ -19,7 +32,7 @@ Seed = Annotated[Whole, Field(ge=0, lt=2**32)]
 class Added(Config):
     """Why a plan holds a variant that its file does not name, and the variant it was made of."""
 
-    role: Literal["noise_floor", "matched_width", "matched_depth"]
+    role: Literal["noise_floor", "matched_width", "matched_depth", "trial"]
     of: str
 
 
@@ -50,9 +63,30 @@ class RunConfig(Config):
         return self
 
     @property
+    def is_trial(self) -> bool:
+        """Whether it only helps to choose the settings of other runs: it is scored on validation alone."""
+        return self.added is not None and self.added.role == "trial"
+
+    @property
     def max_seq_len(self) -> int:
         """The longest window the model must be able to read."""
         return self.model.max_seq_len or max(self.data.seq_len, self.evaluation.seq_len or 0)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A variant with the settings of one point of the grid in it, and these settings as the config has them."""
+
+    settings: Mapping[str, Any]
+    config: RunConfig
+
+
+@dataclass(frozen=True)
+class Search:
+    """What to try before the runs: for every variant the same points, each with every one of `seeds`."""
+
+    seeds: tuple[int, ...]
+    candidates: Mapping[str, tuple[Candidate, ...]]
 
 
 @dataclass(frozen=True)
@@ -62,7 +96,8 @@ class Experiment:
     `primary` is the variant whose comparison is not corrected for the others (null: the first beside the baseline),
     `smallest_worthwhile` the difference in nats per token below which two variants count as equal. `noise_floor` asks
     for the baseline with another draw of its embeddings, `match` for variants of the baseline's size; what the plan
-    adds for them stands among the variants, each with its `added`.
+    adds for them stands among the variants, each with its `added`. `search` is what `tune` asks for, `tuning` what came
+    out of it; until then the variants have the settings of the first point.
     """
 
     name: str
@@ -73,6 +108,8 @@ class Experiment:
     smallest_worthwhile: float = SMALLEST_WORTHWHILE
     noise_floor: bool = False
     match: Literal["parameters"] | None = None
+    search: Search | None = None
+    tuning: Tuning | None = None
 
     @property
     def asked(self) -> dict[str, RunConfig]:
@@ -82,6 +119,26 @@ class Experiment:
     def run_config(self, variant: str, seed: int) -> RunConfig:
         """The config of one run."""
         return self.variants[variant].model_copy(update={"seed": seed})
+
+    def with_added(self, suffix: str, config: RunConfig, added: Added) -> "Experiment":
+        """With one more variant, last, `config` under the name of the variant it was made of and `suffix`.
+
+        Raises ConfigError where that is no name, or the file gives it to another variant.
+        """
+        name = f"{added.of}{suffix}"
+        taken = next((other for other in self.asked if other.lower() == name.lower()), None)
+        if taken is not None:
+            message = f"{taken!r} is the name of what {added.role} adds to {added.of}: give yours another one"
+            raise ConfigError(Problem(f"variants.{taken}", message))
+        raw = config.model_dump(mode="json") | {"variant": name, "added": added.model_dump(mode="json")}
+        return replace(self, variants={**self.variants, name: parse(RunConfig, raw)})
+
+
+class Tune(Config):
+    """`grid`: the values to try of each setting, all combinations; `seeds`: none of those of the runs."""
+
+    grid: Raw
+    seeds: Annotated[tuple[Seed, ...], FromList]
 
 
 class ExperimentKeys(Config):
@@ -94,3 +151,4 @@ class ExperimentKeys(Config):
     smallest_worthwhile: Positive = SMALLEST_WORTHWHILE
     noise_floor: bool = False
     match: Literal["parameters"] | None = None
+    tune: Tune | None = None

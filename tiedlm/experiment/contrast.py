@@ -10,6 +10,7 @@ from tiedlm.experiment.documents import OverText, ScoresOf, over_text
 from tiedlm.experiment.pairing import Pairing, pair_seeds
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.statistics import PairedDifference, paired_difference
+from tiedlm.experiment.summary import has_split
 from tiedlm.training.config import TrainingConfig
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
@@ -75,6 +76,15 @@ def contrast(
         pairing=pairing,
         config_differences=config_differences(variant[0].config, baseline[0].config),
     )
+
+
+def contrasts(variant: Sequence[RunResult], baseline: Sequence[RunResult], scores_of: ScoresOf) -> list[Difference]:
+    """The differences on test and on validation, so far as all the runs scored them."""
+    return [
+        contrast(variant, baseline, split, scores_of)
+        for split in ("test", "validation")
+        if has_split([*variant, *baseline], split)
+    ]
 
 
 def _scored_the_same(one: RunResult, other: RunResult, split: str) -> bool:

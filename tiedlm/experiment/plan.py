@@ -35,11 +35,11 @@ def place(config: RunConfig, runs_dir: Path) -> Run:
 
 
 def pick(experiment: Experiment, variant: str | None = None, seed: int | None = None) -> RunConfig:
-    """One run out of an experiment; the first seed unless one is named. Raises ConfigError."""
-    names = list(experiment.variants)
-    if variant is None and len(names) > 1:
-        raise ConfigError(Problem("--variant", f"name one of {', '.join(names)}"))
-    chosen = names[0] if variant is None else variant
+    """One run out of an experiment; its only variant and the first seed unless others are named. Raises ConfigError."""
+    names = ", ".join(experiment.variants)
+    if variant is None and len(experiment.asked) > 1:
+        raise ConfigError(Problem("--variant", f"name one of {names}"))
+    chosen = next(iter(experiment.asked)) if variant is None else variant
     if chosen not in experiment.variants:
-        raise ConfigError(Problem("--variant", f"{chosen!r} is not one of {', '.join(names)}"))
+        raise ConfigError(Problem("--variant", f"{chosen!r} is not one of {names}"))
     return experiment.run_config(chosen, experiment.seeds[0] if seed is None else seed)

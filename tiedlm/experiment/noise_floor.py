@@ -1,0 +1,18 @@
+"""How far a fresh draw of the embeddings alone moves the baseline: what a difference is to be held against.
+
+The variant that shows it has the baseline's body and batches, and other starting values in its embeddings. Free of
+torch.
+"""
+
+from tiedlm.experiment.config import Added, Experiment
+
+SUFFIX = "+redrawn"
+
+
+def with_noise_floor(experiment: Experiment) -> Experiment:
+    """With the baseline drawn anew, where `noise_floor` asks for it; raises ConfigError where its name is taken."""
+    if not experiment.noise_floor:
+        return experiment
+    baseline = experiment.variants[experiment.baseline]
+    redrawn = baseline.model_copy(update={"embedding_draw": baseline.embedding_draw + 1})
+    return experiment.with_added(SUFFIX, redrawn, Added(role="noise_floor", of=experiment.baseline))
