@@ -54,6 +54,30 @@ def test_epochs_and_seeds_have_orders_of_their_own() -> None:
     assert all(sorted(found) == list(range(0, 640, 10)) for found in orders)
 
 
+@pytest.mark.parametrize("num_steps", [0, 1, 3, 6, 25])
+@pytest.mark.parametrize("batch_size", [1, 4, 7])
+def test_counts_are_those_of_the_batches_one_by_one(num_steps: int, batch_size: int) -> None:
+    """Repeated tokens, an end of text, a short last window; less than an epoch, whole ones and parts of one."""
+    ids = np.random.default_rng(0).integers(0, 9, 104).astype(np.uint16)
+    batches = Batches(ids, 10, batch_size, seed=5)
+    targets, inputs = np.zeros(12, np.int64), np.zeros(12, np.int64)
+    for step in range(num_steps):
+        some_ids, some_targets = batches.batch(step)
+        for index, target in zip(some_ids.ravel(), some_targets.ravel(), strict=True):
+            if target != IGNORED:
+                targets[target] += 1
+                inputs[index] += 1
+    counted = batches.counts(num_steps, 12)
+    assert (counted[0] == targets).all() and (counted[1] == inputs).all()
+    assert counted[0].dtype == np.int64
+
+
+def test_counts_reach_across_what_is_counted_at_once() -> None:
+    ids = np.random.default_rng(1).integers(0, 5, 10_001).astype(np.uint16)
+    targets, inputs = Batches(ids, 2, 10_000, seed=0).counts(1, 5)  # two epochs of 5,000 windows
+    assert (targets == 2 * np.bincount(ids[1:])).all() and (inputs == 2 * np.bincount(ids[:-1])).all()
+
+
 def test_fewer_tokens_than_a_window_make_one_padded_window() -> None:
     batches = Batches(numbered(2), seq_len=8, batch_size=1, seed=0)
     inputs, targets = batches.batch(5)

@@ -12,6 +12,7 @@ from tiedlm.streams import stream_seed
 Int64 = npt.NDArray[np.int64]
 IGNORED = -100
 """The target where there is none."""
+_WINDOWS_AT_ONCE = 4096
 
 
 class Batches:
@@ -44,6 +45,21 @@ class Batches:
             ids[row, : len(window) - 1] = window[:-1]
             targets[row, : len(window) - 1] = window[1:]
         return ids, targets
+
+    def counts(self, num_steps: int, vocab_size: int) -> tuple[Int64, Int64]:
+        """How often each id was a target, and how often an input with a target, in the first `num_steps`: both (V,)."""
+        epochs, rest = divmod(num_steps * self._batch_size, self.num_windows)
+        times = np.full(self.num_windows, epochs, np.int64)
+        times[self._order(epochs)[:rest]] += 1
+        targets, inputs = np.zeros(vocab_size, np.int64), np.zeros(vocab_size, np.int64)
+        for first in range(0, self.num_windows, _WINDOWS_AT_ONCE):
+            some = times[first : first + _WINDOWS_AT_ONCE]
+            begin = first * self._seq_len
+            ids = self._ids[begin : begin + len(some) * self._seq_len + 1]
+            weights = np.repeat(some, self._seq_len)[: len(ids) - 1]
+            targets += np.bincount(ids[1:], weights, vocab_size).astype(np.int64)  # exact: whole and far below 2^53
+            inputs += np.bincount(ids[:-1], weights, vocab_size).astype(np.int64)
+        return targets, inputs
 
     def _shuffled(self, epoch: int) -> Int64:
         generator = np.random.Generator(np.random.PCG64(stream_seed(self._seed, "data", epoch)))
