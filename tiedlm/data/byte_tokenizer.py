@@ -36,6 +36,10 @@ class Bytes:
         """The text of the bytes; what is no UTF-8 becomes the replacement character."""
         return bytes(index for index in ids if index != self.end_of_text).decode(errors="replace")
 
+    def spellings(self) -> list[str]:
+        """ASCII as it is, the replacement character for the bytes of other characters."""
+        return [*(bytes([value]).decode(errors="replace") for value in range(256)), ""]
+
     def words_reason(self, num_lost: int) -> None:
         """None: bytes lose nothing."""
 

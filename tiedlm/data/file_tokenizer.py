@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tiedlm.config import ConfigError, Problem
-from tiedlm.data.bpe_tokenizer import FILE, batches_of, tokens_of
+from tiedlm.data.bpe_tokenizer import FILE, batches_of, spellings_of, tokens_of
 from tiedlm.data.config import FileTokenizer
 from tiedlm.data.documents import Row
 from tiedlm.data.tokenizer import Tokens, pieces
@@ -67,6 +67,10 @@ class TokenizerFile:
         """The text of `ids`; special tokens are left out."""
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
         return text
+
+    def spellings(self) -> list[str] | None:
+        """None where what is decoded so far changes with what follows."""
+        return spellings_of(self._tokenizer)
 
     def words_reason(self, num_lost: int) -> str | None:
         """A document that does not come back was not predicted as it stands."""

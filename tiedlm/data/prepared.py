@@ -13,6 +13,7 @@ from tiedlm.data.config import SPLITS, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord
 from tiedlm.data.counting import SplitCounts, TextCounts
+from tiedlm.data.kinds import shapes_of
 from tiedlm.data.tokenizer import Ids, Tokenizer
 from tiedlm.data.tokens import FREQUENCIES, TokensMeta, read_ids
 
@@ -68,6 +69,11 @@ class PreparedData:
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`."""
         return self._tokenizer.decode(ids)
+
+    def shapes(self) -> npt.NDArray[np.uint8] | None:
+        """What each type is a piece of (see tiedlm/data/kinds), (V,); None where its tokenizer does not show it."""
+        spellings = self._tokenizer.spellings()
+        return None if spellings is None else shapes_of(spellings)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:

@@ -47,6 +47,9 @@ class Tokenizer(Protocol):
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`."""
 
+    def spellings(self) -> list[str] | None:
+        """What each id adds to a text that ends in a letter, (V,): "" for what is no text. None where it cannot say."""
+
     def words_reason(self, num_lost: int) -> str | None:
         """Why a figure per word would not be one of the original text, `num_lost` added up over a split."""
 

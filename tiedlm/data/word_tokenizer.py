@@ -76,6 +76,10 @@ class Words:
         spelled = ("\n" if index == self.END_OF_ROW else self._words[index] for index in ids)
         return " ".join(spelled).replace(" \n", "\n").replace("\n ", "\n")
 
+    def spellings(self) -> list[str]:
+        """The words with the space that stands before them."""
+        return ["", "", *(f" {word}" for word in self._words[2:])]
+
     def words_reason(self, num_lost: int) -> str | None:
         """Words outside the vocabulary were not predicted as themselves."""
         return f"{num_lost:,} words outside the vocabulary were read as <unk>" if num_lost else None
