@@ -112,3 +112,26 @@ def test_small_gradients_survive_fp16() -> None:
     (full,) = torch.autograd.grad(head.nll(hidden, weight, targets) / 1e6, [hidden])
     torch.testing.assert_close(half, full, rtol=0.02, atol=1e-8)
     assert half.abs().max() > 0
+
+
+@pytest.mark.parametrize("rows", [1, 8, 25])
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_mass_is_the_softmax_added_up_by_group_and_the_nll_beside_it_is_the_same(rows: int, with_bias: bool) -> None:
+    hidden, weight, bias, targets = problem(rows)
+    offset = bias if with_bias else None
+    group = torch.arange(V) % 4 % 3  # groups of different sizes
+    nll, mass = head.token_nll_and_mass(hidden, weight, targets, F.one_hot(group), offset, chunk_rows=8)
+    assert torch.equal(nll, head.token_nll(hidden, weight, targets, offset, chunk_rows=8))
+    probabilities = F.linear(hidden, weight, offset).softmax(-1) * (targets != head.IGNORED).unsqueeze(1)
+    expected = torch.stack([probabilities[:, group == number].sum(1) for number in range(3)], 1)
+    torch.testing.assert_close(mass, expected, rtol=1e-12, atol=1e-15)
+    assert not mass.requires_grad
+
+
+def test_mass_of_all_groups_is_one_in_fp32_and_under_autocast() -> None:
+    hidden, weight, bias, targets = (tensor.detach() for tensor in problem(16, torch.float32))
+    membership = F.one_hot(torch.arange(V) % 6)
+    _, mass = head.token_nll_and_mass(hidden, weight, targets, membership, bias)
+    torch.testing.assert_close(mass.sum(1), (targets != head.IGNORED).float(), rtol=1e-6, atol=0)
+    with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+        assert torch.equal(head.token_nll_and_mass(hidden, weight, targets, membership, bias)[1], mass)

@@ -59,14 +59,46 @@ def token_nll(
     hidden: Tensor, weight: Tensor, targets: Tensor, bias: Tensor | None = None, chunk_rows: int = CHUNK_ROWS
 ) -> Tensor:
     """Negative log-likelihood of each target in nats, (N,), 0 where IGNORED; logits and softmax in fp32 or better."""
+    return _token_scores(hidden, weight, targets, bias, chunk_rows, None)[0]
+
+
+@torch.no_grad()
+def token_nll_and_mass(
+    hidden: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    membership: Tensor,
+    bias: Tensor | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+) -> tuple[Tensor, Tensor]:
+    """`token_nll`, equal to the last bit, and the probability that each row gives to groups of tokens, (N, G).
+
+    membership (V, G) holds 1 where a token is in a group, else 0. A row whose target is IGNORED gives none.
+    """
+    return _token_scores(hidden, weight, targets, bias, chunk_rows, membership)
+
+
+def _token_scores(
+    hidden: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    bias: Tensor | None,
+    chunk_rows: int,
+    membership: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """nll (N,) and mass (N, G); G is 0 without groups."""
     wide = _at_least_fp32(hidden.dtype)
-    result = torch.empty(targets.shape, dtype=wide, device=hidden.device)
+    nll = torch.empty(targets.shape, dtype=wide, device=hidden.device)
+    groups = None if membership is None else membership.to(wide)
+    mass = torch.zeros(len(targets), 0 if groups is None else groups.shape[1], dtype=wide, device=hidden.device)
     with torch.autocast(hidden.device.type, enabled=False):
         matrix, offset = weight.to(wide), None if bias is None else bias.to(wide)
         for rows in _chunks(len(targets), chunk_rows):
             scores = F.linear(hidden[rows].to(wide), matrix, offset)  # (R, V)
-            result[rows] = F.cross_entropy(scores, targets[rows], ignore_index=IGNORED, reduction="none")
-    return result
+            nll[rows] = F.cross_entropy(scores, targets[rows], ignore_index=IGNORED, reduction="none")
+            if groups is not None:
+                mass[rows] = scores.softmax(-1) @ groups * (targets[rows] != IGNORED).unsqueeze(1)
+    return nll, mass
 
 
 def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from tiedlm.evaluation.frequency import GroupMass, Window
 from tiedlm.head import IGNORED
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.talk import Update
@@ -17,6 +18,7 @@ def score_tokens(
     seq_len: int,
     stride: int,
     batch_size: int,
+    mass: GroupMass | None = None,
     update: Update = lambda done, words: None,
 ) -> np.ndarray:
     """Negative log-likelihood in nats of every id but the first, (N,) fp32 for `ids` (N + 1,).
@@ -24,7 +26,8 @@ def score_tokens(
     Windows of `seq_len` start every `stride` tokens (1 <= stride <= seq_len); a token is scored by the first window
     that holds it, so with a context of at least `seq_len - stride` tokens after the first window. The last window is
     as short as the text makes it. Context runs across documents. Whatever autocast is on holds for the body; logits
-    and softmax are fp32. The model's mode is as before afterwards, and no random stream is touched.
+    and softmax are fp32. Into `mass` goes what each position gives to its groups. The model's mode is as before
+    afterwards, and no random stream is touched.
     """
     num_tokens = len(ids) - 1
     scores = np.empty(num_tokens, dtype=np.float32)
@@ -34,7 +37,8 @@ def score_tokens(
     for first in range(0, len(windows), batch_size):
         batch = windows[first : first + batch_size]
         inputs, targets = _padded(ids, batch, seq_len)
-        nlls = model.token_nll(torch.from_numpy(inputs).to(device), torch.from_numpy(targets).to(device)).cpu().numpy()
+        pair = torch.from_numpy(inputs).to(device), torch.from_numpy(targets).to(device)
+        nlls = (model.token_nll(*pair) if mass is None else mass.score(model, *pair, batch)).cpu().numpy()
         for row, (start, scored_from, end) in enumerate(batch):
             scores[scored_from:end] = nlls[row, scored_from - start : end - start]
         update(batch[-1][2], "tokens scored")
@@ -42,7 +46,7 @@ def score_tokens(
     return scores
 
 
-def _windows(num_tokens: int, seq_len: int, stride: int) -> Iterator[tuple[int, int, int]]:
+def _windows(num_tokens: int, seq_len: int, stride: int) -> Iterator[Window]:
     """(start, first position to score, end) of each window, over positions 0 .. num_tokens - 1."""
     scored = 0
     for start in range(0, num_tokens, stride):
@@ -52,7 +56,7 @@ def _windows(num_tokens: int, seq_len: int, stride: int) -> Iterator[tuple[int, 
             scored = end
 
 
-def _padded(ids: np.ndarray, windows: list[tuple[int, int, int]], seq_len: int) -> tuple[np.ndarray, np.ndarray]:
+def _padded(ids: np.ndarray, windows: list[Window], seq_len: int) -> tuple[np.ndarray, np.ndarray]:
     """Inputs and targets (B, T); what is padding or was scored before has the target IGNORED."""
     longest = min(seq_len, max(end - start for start, _, end in windows))
     inputs = np.zeros((len(windows), longest), dtype=np.int64)

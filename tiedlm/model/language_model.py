@@ -61,6 +61,17 @@ class LanguageModel(nn.Module):
         scored = head.token_nll(hidden, self.tying.output_weight(), targets.flatten(), self.tying.output_bias())
         return scored.view_as(targets)
 
+    @torch.no_grad()
+    def token_nll_and_mass(self, ids: Tensor, targets: Tensor, membership: Tensor) -> tuple[Tensor, Tensor]:
+        """`token_nll`, and the probability that each position gives to groups of tokens, (B, T, G); 0 for -100.
+
+        membership (V, G) holds 1 where a token is in a group, else 0.
+        """
+        hidden = self._projected(ids).flatten(0, 1)  # (B T, E)
+        weight, bias = self.tying.output_weight(), self.tying.output_bias()
+        scored, mass = head.token_nll_and_mass(hidden, weight, targets.flatten(), membership, bias)
+        return scored.view_as(targets), mass.view(*targets.shape, -1)
+
     def initialize(self, seed: int, embedding_draw: int = 0) -> None:
         """Give every parameter its starting value, each from a stream named by `seed` and the parameter's name.
 

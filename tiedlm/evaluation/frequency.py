@@ -1,0 +1,39 @@
+"""The probability that a model gives to groups of tokens, rare ones say, whatever the target is.
+
+A model that moves probability to rare tokens scores them better without knowing any better when they come. What it
+gives them on the whole tells the two apart.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tiedlm.model.language_model import LanguageModel
+
+Window = tuple[int, int, int]
+"""Its first position in the text, the first that it scores, and its end."""
+
+
+class GroupMass:
+    """Adds it up by document.
+
+    `group` (V,) is the group of each token, below `num_groups`; `document` (N,) the document of each position of the
+    text. `sums` (num_documents, num_groups) are float64; each position adds 1 to its document's row.
+    """
+
+    def __init__(self, group: npt.NDArray[np.integer], num_groups: int, document: npt.NDArray[np.integer]) -> None:
+        self._document = document
+        self._membership = F.one_hot(torch.from_numpy(group.astype(np.int64)), num_groups).float()  # (V, G)
+        self.sums = np.zeros((int(document.max(initial=-1)) + 1, num_groups))
+
+    def score(self, model: LanguageModel, ids: Tensor, targets: Tensor, windows: Sequence[Window]) -> Tensor:
+        """nll (B, T) as `token_nll` gives it, with the masses of what the windows (B) score added on the way."""
+        self._membership = self._membership.to(ids.device)
+        nll, mass = model.token_nll_and_mass(ids, targets, self._membership)
+        for row, (start, scored_from, end) in zip(mass.cpu().numpy(), windows, strict=True):
+            np.add.at(self.sums, self._document[scored_from:end], row[scored_from - start : end - start])
+        return nll
