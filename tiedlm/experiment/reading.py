@@ -1,7 +1,7 @@
 """From a config file to an experiment: base, variants and seeds, every mistake under the key where it was written."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from tiedlm.config import ConfigError, Problem, Raw, merge, parse
 from tiedlm.config_file import apply_settings, find_config, read_config
 from tiedlm.experiment.config import Experiment, ExperimentKeys, RunConfig, Seed
+from tiedlm.experiment.grid import axes, check_seeds, holds, laid_over, points, search
 from tiedlm.model.config import ModelConfig, ShapeConfig
 
 _EXPERIMENT_KEYS = tuple(ExperimentKeys.model_fields)
@@ -33,11 +34,21 @@ def experiment_from(raw: Raw, source: str = "", settings: list[str] | None = Non
     head = parse(ExperimentKeys, {key: raw[key] for key in _EXPERIMENT_KEYS if key in raw}, source)
     base = {key: value for key, value in raw.items() if key not in _EXPERIMENT_KEYS}
     seeds = _seeds(head, base, source)
-    variants = _variants(head, {**base, "seed": seeds[0]}, source, settings or [])
+    merged = _merged_variants(head, {**base, "seed": seeds[0]}, source, settings or [])
+    grid = _grid(head, seeds, settings or [], source) if head.tune else {}
+    variants = _configs(head, merged, points(grid)[0], source)
     baseline = _baseline(head, variants, source)
-    primary = _primary(head, variants, baseline, source)
-    name = next(iter(variants.values())).name
-    return Experiment(name, seeds, baseline, variants, primary, head.smallest_worthwhile, head.noise_floor, head.match)
+    return Experiment(
+        name=next(iter(variants.values())).name,
+        seeds=seeds,
+        baseline=baseline,
+        variants=variants,
+        primary=_primary(head, variants, baseline, source),
+        smallest_worthwhile=head.smallest_worthwhile,
+        noise_floor=head.noise_floor,
+        match=head.match,
+        search=search(head.tune, grid, merged, source) if head.tune else None,
+    )
 
 
 def _seeds(head: ExperimentKeys, base: Raw, source: str) -> tuple[int, ...]:
@@ -57,28 +68,51 @@ def _seeds(head: ExperimentKeys, base: Raw, source: str) -> tuple[int, ...]:
     return head.seeds
 
 
-def _variants(head: ExperimentKeys, base: Raw, source: str, settings: list[str]) -> dict[str, RunConfig]:
+def _merged_variants(head: ExperimentKeys, base: Raw, source: str, settings: list[str]) -> dict[str, Raw]:
+    """What the file says of each variant, base and override together, not yet validated."""
     if head.variants is None:
-        if "variant" not in base:
-            base = {**base, "variant": _tying_of(base)}
-        only = parse(RunConfig, base, source)
-        return {only.variant: only}
+        variant = base.get("variant", _tying_of(base))
+        return {str(variant): {**base, "variant": variant}}
     if "variant" in base:
         raise ConfigError(Problem("variant", "belongs to a file without variants"), source=source)
     if base.get("added") is not None:
         raise ConfigError(Problem("added", "is set by the plan: noise_floor or match ask for it"), source=source)
     if not head.variants:
         raise ConfigError(Problem("variants", "must name at least one variant"), source=source)
-    problems = _same_folders(head.variants)
-    variants: dict[str, RunConfig] = {}
-    for name, override in head.variants.items():
-        try:
-            variants[name] = _variant(name, override, base, settings)
-        except ConfigError as error:
-            problems += [problem for problem in error.problems if problem not in problems]
+    of_runs = [item for item in settings if not _is_of_experiment(item)]
+    return {
+        name: {**apply_settings(merge(base, override), of_runs), "variant": name}
+        for name, override in head.variants.items()
+    }
+
+
+def _misplaced_keys(name: str, override: Raw) -> list[Problem]:
+    return [
+        Problem(f"variants.{name}.{key}", "belongs to the experiment, not to a variant")
+        for key in ("name", "seed", "variant", "added", *_EXPERIMENT_KEYS)
+        if key in override
+    ]
+
+
+def _grid(head: ExperimentKeys, seeds: Sequence[int], settings: list[str], source: str) -> dict[str, list[Any]]:
+    """The values to try of each setting, which nothing else in the file may give. Raises ConfigError."""
+    assert head.tune is not None
+    check_seeds(head.tune, seeds, source)
+    try:
+        grid = axes(head.tune.grid)
+    except ConfigError as error:
+        raise ConfigError(*error.problems, source=source) from None
+    of_runs = apply_settings({}, [item for item in settings if not _is_of_experiment(item)])
+    given = {f"variants.{name}.": override for name, override in (head.variants or {}).items()} | {"--set ": of_runs}
+    problems = [
+        Problem(f"{place}{key}", "is tuned: tune.grid gives its values, for all variants alike (tune: null gives none)")
+        for place, raw in given.items()
+        for key in grid
+        if holds(raw, key)
+    ]
     if problems:
         raise ConfigError(*problems, source=source)
-    return variants
+    return grid
 
 
 def _same_folders(names: Iterable[str]) -> list[Problem]:
@@ -90,25 +124,39 @@ def _same_folders(names: Iterable[str]) -> list[Problem]:
     return [Problem("variants", f"{one} and {other} differ only in upper and lower case") for one, other in pairs]
 
 
-def _variant(name: str, override: Raw, base: Raw, settings: list[str]) -> RunConfig:
-    for key in ("name", "seed", "variant", "added", *_EXPERIMENT_KEYS):
-        if key in override:
-            raise ConfigError(Problem(f"variants.{name}.{key}", "belongs to the experiment, not to a variant"))
-    merged = merge(base, override)
-    if settings:
-        merged = apply_settings(merged, [item for item in settings if not _is_of_experiment(item)])
-    try:
-        return parse(RunConfig, {**merged, "variant": name})
-    except ConfigError as error:
-        raise ConfigError(*(_placed(problem, name, override) for problem in error.problems)) from None
+def _configs(
+    head: ExperimentKeys, merged: Mapping[str, Raw], point: Mapping[str, Any], source: str
+) -> dict[str, RunConfig]:
+    """Each variant with the settings of a point in it; raises ConfigError, each mistake where it was written."""
+    configs: dict[str, RunConfig] = {}
+    problems = _same_folders(merged)
+    for name, raw in merged.items():
+        override = None if head.variants is None else head.variants[name]
+        misplaced = _misplaced_keys(name, override or {})
+        problems += misplaced
+        if misplaced:
+            continue
+        try:
+            config = parse(RunConfig, laid_over(raw, point))
+            configs[config.variant] = config
+        except ConfigError as error:
+            placed = [_placed(problem, name, override, point) for problem in error.problems]
+            problems += [problem for problem in placed if problem not in problems]
+    if problems:
+        raise ConfigError(*problems, source=source)
+    return configs
 
 
 def _is_of_experiment(setting: str) -> bool:
     return re.split(r"[.=]", setting, maxsplit=1)[0].strip() in _EXPERIMENT_KEYS
 
 
-def _placed(problem: Problem, variant: str, override: Raw) -> Problem:
-    """The problem under the key where it was written: in the variant or in the base."""
+def _placed(problem: Problem, variant: str, override: Raw | None, point: Mapping[str, Any]) -> Problem:
+    """The problem under the key where it was written: in the grid, in the variant or in the base."""
+    if any(f"{problem.key}.".startswith(f"{key}.") for key in point):
+        return Problem(f"tune.grid.{problem.key}", problem.message)
+    if override is None:
+        return problem
     if problem.key == "variant":
         return Problem("variants", problem.message)
     inner: Any = override

@@ -1,0 +1,188 @@
+"""The grid of `tune`: which settings may be tried, all their combinations, and how each is called. Free of torch."""
+
+import hashlib
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from tiedlm.config import ConfigError, Problem, Raw, merge, parse, semantic
+from tiedlm.experiment.config import Candidate, RunConfig, Search, Tune
+from tiedlm.problems import field_paths, shown
+
+MOST_POINTS = 1000
+_NAME_LENGTH = 80
+_MEASURE = "is no setting of the model or of its training: losses could not be held against each other"
+_LENGTH = "is the length of training: the longer run would win, and the variants would not be trained alike"
+_ONE = "is one for all runs of an experiment, or they are no pairs"
+_KIND = "is what tells the variants apart"
+_REFUSED = {
+    "training.steps": _LENGTH,
+    "training.tokens": _LENGTH,
+    "training.epochs": _LENGTH,
+    "training.micro_batch_size": _ONE,
+    "training.precision": _ONE,
+    "training.compile": _ONE,
+    "model.type": _KIND,
+    "model.tying": _KIND,
+    "model.tying.type": _KIND,
+}
+
+
+def axes(grid: Raw) -> dict[str, list[Any]]:
+    """The values of each dotted key; a key may also be written as nested mappings, as `--set` does.
+
+    Of a key that stands there more than once the last counts. Raises ConfigError with everything that is wrong.
+    """
+    found = dict(_leaves(grid))
+    problems = [problem for key, values in found.items() for problem in _problems(key, values)]
+    if not found:
+        problems.append(Problem("tune.grid", "must name at least one setting and its values"))
+    if problems:
+        raise ConfigError(*problems)
+    number = math.prod(map(len, found.values()))
+    if number > MOST_POINTS:
+        raise ConfigError(Problem("tune.grid", f"{number:,} combinations for each variant: at most {MOST_POINTS:,}"))
+    return found
+
+
+def points(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination, the last key fastest."""
+    return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]
+
+
+def laid_over(raw: Raw, point: Mapping[str, Any]) -> Raw:
+    """`raw` with the settings of a point in it."""
+    for key, value in point.items():
+        override: Any = value
+        for step in reversed(key.split(".")):
+            override = {step: override}
+        raw = merge(raw, override)
+    return raw
+
+
+def search(tune: Tune, grid: Mapping[str, Sequence[Any]], merged: Mapping[str, Raw], source: str = "") -> Search:
+    """What `tune` asks for, of the variants as the file gives them. Raises ConfigError where a point makes no run."""
+    problems: list[Problem] = []
+    candidates: dict[str, tuple[Candidate, ...]] = {}
+    for name, raw in merged.items():
+        found: list[Candidate] = []
+        for point in points(grid):
+            try:
+                config = parse(RunConfig, laid_over(raw, point))
+                found.append(Candidate(_settings_of(config, list(grid)), config))
+            except ConfigError as error:
+                placed = [_placed(problem, point) for problem in error.problems]
+                problems += [problem for problem in placed if problem not in problems]
+        candidates[name] = tuple(found)
+    if not problems:
+        problems += _without_effect(next(iter(candidates.values())), grid)
+    if problems:
+        raise ConfigError(*problems, source=source)
+    return Search(tune.seeds, candidates)
+
+
+def check_seeds(tune: Tune, seeds: Sequence[int], source: str = "") -> None:
+    """Raise ConfigError where the seeds of the trials are none, repeated, or those of the runs."""
+    common = [seed for seed in tune.seeds if seed in seeds]
+    if not tune.seeds:
+        raise ConfigError(Problem("tune.seeds", "must name at least one seed"), source=source)
+    if len({*tune.seeds}) < len(tune.seeds):
+        raise ConfigError(Problem("tune.seeds", "a seed stands there more than once"), source=source)
+    if common:
+        message = f"{common[0]} is a seed of the runs too: they must be others, or the runs are no fresh evidence"
+        raise ConfigError(Problem("tune.seeds", message), source=source)
+
+
+def holds(raw: Raw, key: str) -> bool:
+    """Whether a mapping says something at a dotted key, or above it something that is no mapping."""
+    found: Any = raw
+    for step in key.split("."):
+        if not isinstance(found, dict):
+            return True
+        if step not in found:
+            return False
+        found = found[step]
+    return True
+
+
+def _placed(problem: Problem, point: Mapping[str, Any]) -> Problem:
+    """At its own key where the grid gives that, else at the grid, with the point that brought it about."""
+    if any(f"{problem.key}.".startswith(f"{key}.") for key in point):
+        return Problem(f"tune.grid.{problem.key}", problem.message)
+    with_what = ", ".join(f"{key}: {shown(value)}" for key, value in point.items())
+    return Problem("tune.grid", f"{with_what}: {problem}")
+
+
+def _without_effect(candidates: Sequence[Candidate], grid: Mapping[str, Sequence[Any]]) -> Iterator[Problem]:
+    """Settings that only say how a run is carried out, and values that stand there twice, however written."""
+    computed = semantic(candidates[0].config)
+    for key, values in grid.items():
+        if not any(f"{known}.".startswith(f"{key}.") for known in computed):
+            message = "says how a run is carried out, not what it computes: no value is better than another"
+            yield Problem(f"tune.grid.{key}", message)
+        elif len({written(candidate.settings[key]) for candidate in candidates}) < len(values):
+            yield Problem(f"tune.grid.{key}", "a value stands there more than once")
+
+
+def _settings_of(config: RunConfig, keys: Sequence[str]) -> dict[str, Any]:
+    """The values of dotted keys as `config` has them, plain: 1e-3 and 0.001 are one."""
+    raw = config.model_dump(mode="json")
+    return {key: _at(raw, key) for key in keys}
+
+
+def settings_name(settings: Mapping[str, Any]) -> str:
+    """The settings as the name of a folder, "learning_rate=0.001+warmup=0.1"; other settings have another name."""
+    text = "+".join(f"{short_key(key)}={written(value)}" for key, value in settings.items())
+    cleaned = re.sub(r"[^A-Za-z0-9._+=@-]+", "_", text)
+    if cleaned == text and len(text) <= _NAME_LENGTH:
+        return text
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    return f"{cleaned[:_NAME_LENGTH]}@{digest[:8]}"
+
+
+def written(value: object) -> str:
+    """A value as a config would write it, text without quotes."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@cache
+def short_key(key: str) -> str:
+    """The last part of a key where no other setting ends in it, else the whole key."""
+    last = key.rpartition(".")[2]
+    alike = {path for path in field_paths(RunConfig) if path.rpartition(".")[2] == last}
+    return last if alike == {key} else key
+
+
+def _leaves(grid: Raw, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in grid.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _problems(key: str, values: Any) -> Iterator[Problem]:
+    place = f"tune.grid.{key}"
+    part, *inner = key.split(".")
+    if key in _REFUSED:
+        yield Problem(place, _REFUSED[key])
+    elif part not in ("model", "training"):
+        yield Problem(place, _MEASURE)
+    elif not inner:
+        yield Problem(place, f"name a single setting below it, as in {part}.{_EXAMPLE[part]}")
+    elif not isinstance(values, list) or not values:
+        yield Problem(place, f"{shown(values)}: must be a list of the values to try")
+
+
+_EXAMPLE = {"model": "dropout", "training": "learning_rate"}
+
+
+def _at(raw: Raw, key: str) -> Any:
+    found: Any = raw
+    for step in key.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found

@@ -1,0 +1,86 @@
+"""What was tried for each variant before its runs, and what came out: the schema. Free of torch."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from tiedlm.config import Config
+
+
+class TrialSeed(Config):
+    """One trial run: its sums on validation, or why it has none."""
+
+    seed: int
+    nll: float | None
+    tokens: int | None
+    nats_per_token: float | None
+    failure: str | None = None
+
+
+class Trial(Config):
+    """One point of the grid over the seeds of the tuning.
+
+    `nats_per_token` is the mean over them; null, with the reason, where a seed diverged, which counts as infinite.
+    """
+
+    settings: dict[str, Any]
+    name: str
+    nats_per_token: float | None
+    reason: str | None = None
+    per_seed: list[TrialSeed]
+
+    @property
+    def loss(self) -> float:
+        """What the trials are ordered by."""
+        return math.inf if self.nats_per_token is None else self.nats_per_token
+
+
+class Edge(Config):
+    """A chosen number beyond which nothing was tried, though something lies there."""
+
+    key: str
+    value: int | float
+    side: Literal["smallest", "largest"]
+
+
+class TunedVariant(Config):
+    """All trials of a variant, in the order of the grid, and the best of them; of equals the first."""
+
+    variant: str
+    settings: dict[str, Any]
+    chosen: str
+    edges: list[Edge]
+    trials: list[Trial]
+
+    def best(self) -> Trial:
+        """The trial that was chosen."""
+        return next(trial for trial in self.trials if trial.name == self.chosen)
+
+
+class Tuning(Config):
+    """Every variant's own best on validation, out of the same trials; the test split was not read."""
+
+    split: Literal["validation"] = "validation"
+    seeds: list[int]
+    grid: dict[str, list[Any]]
+    variants: list[TunedVariant]
+
+    def of(self, variant: str) -> TunedVariant | None:
+        """The trials of one variant."""
+        return next((tuned for tuned in self.variants if tuned.variant == variant), None)
+
+
+def edges_of(settings: dict[str, Any], grid: dict[str, list[Any]]) -> Iterator[Edge]:
+    """The chosen numbers that are the smallest or the largest of several; 0 ends its axis, below it nothing lies.
+
+    Steps and fractions of a run are no common axis, so neither are whole numbers and fractions mixed.
+    """
+    for key, values in grid.items():
+        kinds = {type(value) for value in values if value != 0}
+        if len(values) < 2 or kinds not in ({int}, {float}):
+            continue
+        value = settings[key]
+        if value == max(values):
+            yield Edge(key=key, value=value, side="largest")
+        elif value == min(values) and value != 0:
+            yield Edge(key=key, value=value, side="smallest")
