@@ -23,9 +23,11 @@ from rich.console import Console
 
 from tiedlm.experiment.comparison import Comparison, store_comparison, summarize
 from tiedlm.experiment.results import Corpus, Memory, RunFailure
+from tiedlm.experiment.verdict import signed_together
+from tiedlm.report.details import hash_records, more_records, seed_records
 from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
-from tiedlm.report.rows import hash_records, main_records, more_records, seed_records
+from tiedlm.report.rows import main_records
 from tiedlm.report.tables import render_comparison, render_counts
 
 
@@ -77,8 +79,7 @@ def test_one_glance_holds_all_that_it_must() -> None:
         "seeds 5 seeds 5 seeds",
         f"train nll per token {tied.splits['train'].nats_per_token:.4f}",
         f"validation nll per token {tied.splits['validation'].nats_per_token:.4f}",
-        "peak GPU memory, allocated not measured not measured",
-        "peak GPU memory, reserved not measured not measured",
+        "peak GPU memory not measured not measured",
         "tokens/s 97,804",
         "below 0 favours the variant, above 0 favours untied",
         "start and batches were equal",
@@ -200,16 +201,40 @@ def test_it_is_said_which_verdicts_are_corrected() -> None:
     assert "Holm" not in shown(example_comparison())
 
 
-@pytest.mark.parametrize("width", [40, 80])
-def test_many_variants_become_blocks_with_every_number_whole(width: int) -> None:
-    names = [f"soft-{index}" for index in range(7)]
-    results = [run for name in [*names, "untied"] for run in runs(name, TIED_NATS)]
-    comparison = compare(results)
-    text = shown(comparison, width)
+MANY = [f"soft-{index}" for index in range(7)]
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_of_many_variants_every_number_stands_whole(width: int) -> None:
+    results = [run for name in [*MANY, "untied"] for run in runs(name, TIED_NATS)]
+    text = shown(compare(results), width)
     assert max(map(len, text.splitlines())) <= width
-    for name in names:
-        assert name in text.splitlines()
     assert text.count("163,037,184") == 8
+    in_tables = [line.split() for line in text.splitlines() if line.startswith("      ") and "soft" in line]
+    if width == 40:
+        assert set(MANY) <= {*text.splitlines()}, "a block each"
+        assert not in_tables
+    else:
+        assert [name for names in in_tables for name in names if name in MANY] == MANY, "side by side, in order"
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_three_variants_with_intervals_are_one_table(width: int) -> None:
+    results = [*runs("tied", TIED_NATS), *runs("untied", UNTIED_NATS), *runs("soft-0.1", [4.0, 4.1, 4.0, 4.2, 4.1])]
+    comparison = compare(results)
+    comparison = comparison.model_copy(
+        update={
+            "differences": [
+                found.model_copy(update={"ci95_text": found.ci95_seeds, "num_documents": 60})
+                for found in comparison.differences
+            ]
+        }
+    )
+    lines = shown(comparison, width).splitlines()
+    assert [line.split() for line in lines].count(["tied", "untied", "soft-0.1"]) == 1
+    (row,) = [index for index, line in enumerate(lines) if line.startswith("test difference")]
+    interval = signed_together(comparison.differences[0].mean or 0, comparison.differences[0].ci95_seeds)[1:]
+    assert f"[{', '.join(interval)}]" in lines[row + (width == 80)], "below the difference where there is less room"
 
 
 def test_a_spread_much_smaller_than_a_hundredth_is_not_shown_as_none() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.report import remarks, rows
+from tiedlm.report.plain import one_line
 from tiedlm.report.records import Records
 from tiedlm.report.tables import count_records, count_savings
 
@@ -32,8 +33,7 @@ def counts_markdown(models: Sequence[Mapping[str, Any]]) -> str:
 
 def escape(text: str) -> str:
     """`text` on one line, none of it Markdown or HTML."""
-    visible = "".join(symbol if symbol.isprintable() else " " for symbol in text)
-    return _SPECIAL.sub(r"\\\1", visible)
+    return _SPECIAL.sub(r"\\\1", one_line(text, " "))
 
 
 def _table(records: Records) -> str:

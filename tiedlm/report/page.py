@@ -1,8 +1,9 @@
-"""A terminal page: prose wrapped at words, tables where they fit and blocks where they do not, ASCII where needed.
+"""A terminal page: prose wrapped at words, tables as wide as fits and blocks where none does, ASCII where needed.
 
 Nothing is ever cut, no text is taken for markup, and no character of a name can steer the terminal.
 """
 
+import math
 import re
 import textwrap
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tiedlm.report.plain import one_line
 from tiedlm.report.records import Records
 
 _PROSE_WIDTH = 100
@@ -29,36 +31,62 @@ class Page:
 
     def clean(self, text: str) -> str:
         """`text` on one line, without control characters, in ASCII where the output is not UTF-8."""
-        text = "".join(symbol if symbol.isprintable() else " " if symbol.isspace() else "?" for symbol in text)
+        text = one_line(text)
         return text.translate(_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text
 
     def blank(self) -> None:
         """An empty line."""
         self.console.print()
 
-    def prose(self, text: str, style: str = "", indent: int = 0) -> None:
-        """A paragraph, wrapped between words only: a number and its unit stay together."""
+    def item(self, text: str, style: str = "") -> None:
+        """One of a list: what is wrapped stands below its first word, not below its mark."""
+        self.prose(f"- {text}", style, hang=2)
+
+    def prose(self, text: str, style: str = "", indent: int = 0, hang: int = 0) -> None:
+        """A paragraph, wrapped between words only: a number and its unit stay together.
+
+        `hang` is how much further in than the first line the others begin.
+        """
         glued = _GLUE.sub(lambda gap: gap.group().replace(" ", "\xa0"), self.clean(text))
         width = max(min(self.console.width, _PROSE_WIDTH) - indent, 10)
-        for line in textwrap.wrap(glued, width, break_long_words=False, break_on_hyphens=False):
+        wrap = textwrap.TextWrapper(
+            width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
+        ).wrap
+        for line in wrap(glued):
             self._line(" " * indent + line.replace("\xa0", " "), style)
 
     def _line(self, text: str, style: str = "") -> None:
         self.console.print(Text(text, style=style), soft_wrap=True, highlight=False)
 
     def records(self, records: Records) -> None:
-        """A table if it fits the width, else one block of key and value per record."""
+        """A table if it fits the width, else several with some of the records each, else a block for each record."""
         if records.title:
             self.prose(records.title, "bold")
-        table = self._table(records)
-        room = self.console.options.update(width=10_000)
-        if self.console.measure(table, options=room).maximum <= self.console.width:
+        tables = self._tables(records)
+        for index, table in enumerate(tables):
+            if index:
+                self.blank()
             self.console.print(table)
-        else:
-            for index, name in enumerate(records.names):
-                if index:
-                    self.blank()
-                self._block(name, ((row.label, row.cells[index], row.depth) for row in records.rows))
+        if tables:
+            return
+        for index, name in enumerate(records.names):
+            if index:
+                self.blank()
+            self._block(name, ((row.label, row.cells[index], row.depth) for row in records.rows))
+
+    def _tables(self, records: Records) -> list[Table]:
+        """As few as fit the width, in brief rather than one more; none where not even two records fit side by side."""
+        at_most = math.ceil(len(records.names) / 2) if records.across == "columns" else 1
+        for count in range(1, at_most + 1):
+            for written in (records, records.in_brief()):
+                tables = [self._table(part) for part in written.in_parts(count)]
+                if all(map(self._fits, tables)):
+                    return tables
+        return []
+
+    def _fits(self, table: Table) -> bool:
+        room = self.console.options.update(width=10_000)
+        return self.console.measure(table, options=room).maximum <= self.console.width
 
     def _table(self, records: Records) -> Table:
         header, lines = records.table()

@@ -7,16 +7,24 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Row:
-    """One label and its figure for each record; `depth` 1 is a part of the row above."""
+    """One label and its figure for each record; `depth` 1 is a part of the row above.
+
+    `brief` is what stands in its place where there is less room: a shorter label, or one thing a row.
+    """
 
     label: str
     cells: tuple[str, ...]
     depth: int = 0
+    brief: tuple["Row", ...] = ()
 
     @classmethod
-    def of(cls, label: str, cells: Iterable[str], depth: int = 0) -> "Row":
+    def of(cls, label: str, cells: Iterable[str], depth: int = 0, brief: Iterable["Row"] = ()) -> "Row":
         """A row from any iterable of cells."""
-        return cls(label, tuple(cells), depth)
+        return cls(label, tuple(cells), depth, tuple(brief))
+
+    def part(self, start: int, stop: int) -> "Row":
+        """The row of some of the records."""
+        return Row(self.label, self.cells[start:stop], self.depth, tuple(row.part(start, stop) for row in self.brief))
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,22 @@ class Records:
     rows: tuple[Row, ...]
     across: Literal["columns", "lines"] = "columns"
     title: str = ""
+
+    def in_brief(self) -> "Records":
+        """With each row as it is where there is less room."""
+        rows = tuple(brief for row in self.rows for brief in (row.brief or (row,)))
+        return Records(self.names, rows, self.across, self.title)
+
+    def in_parts(self, count: int) -> list["Records"]:
+        """The records in `count` parts as even as can be, the larger ones first."""
+        size, larger = divmod(len(self.names), count)
+        parts, start = [], 0
+        for number in range(count):
+            stop = start + size + (number < larger)
+            rows = tuple(row.part(start, stop) for row in self.rows)
+            parts.append(Records(self.names[start:stop], rows, self.across, self.title))
+            start = stop
+        return parts
 
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Header and lines of the table, the labels indented by their depth."""

@@ -6,7 +6,8 @@ from rich.console import Console
 
 from tiedlm.experiment.comparison import summarize
 from tiedlm.experiment.results import RunResult
-from tiedlm.report import remarks, rows
+from tiedlm.report import remarks
+from tiedlm.report.details import run_records
 from tiedlm.report.page import Page
 
 
@@ -18,7 +19,7 @@ def render_run(result: RunResult, console: Console, directory: Path | None = Non
     conditions = f" on {alone.conditions.words()}" if alone.conditions else ""
     page.prose(f"{experiment}: {result.variant}, seed {result.seed}, has finished{conditions}.", "bold")
     page.blank()
-    page.records(rows.run_records(alone))
+    page.records(run_records(alone))
     page.blank()
     for line in (*remarks.context(alone), *remarks.reasons_for_null(alone)):
         page.prose(line)

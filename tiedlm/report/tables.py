@@ -8,7 +8,8 @@ from rich.console import Console
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.results import PARTS
 from tiedlm.experiment.verdict import conditions_in_words
-from tiedlm.report import numbers, remarks, rows
+from tiedlm.report import details, numbers, remarks, rows
+from tiedlm.report.cells import part_label
 from tiedlm.report.memory import render_memory
 from tiedlm.report.page import Page
 from tiedlm.report.parts import Part
@@ -55,14 +56,14 @@ def _render_verdict(comparison: Comparison, page: Page) -> None:
         return
     page.prose(f"{conditions_in_words(comparison.conditions, not comparison.pending)}:", "bold")
     for statement in comparison.statements:
-        page.prose(f"- {statement}", "bold")
+        page.item(statement, "bold")
 
 
 def _render_details(comparison: Comparison, page: Page) -> None:
     for records in (
-        rows.more_records(comparison),
-        rows.seed_records(comparison),
-        rows.hash_records(comparison),
+        details.more_records(comparison),
+        details.seed_records(comparison),
+        details.hash_records(comparison),
         *(records for part in PARTS_BESIDE for records in part.records(comparison)),
     ):
         page.blank()
@@ -107,7 +108,7 @@ def count_records(models: Sequence[Mapping[str, Any]]) -> Records:
 
 
 def _count_label(key: str) -> str:
-    return {"flops_per_token": "FLOPs per token", "non_embedding": "non-embedding"}.get(key, rows.part_label(key))
+    return {"flops_per_token": "FLOPs per token", "non_embedding": "non-embedding"}.get(key, part_label(key))
 
 
 def count_savings(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
