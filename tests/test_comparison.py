@@ -328,3 +328,9 @@ def test_lengths_that_round_to_one_figure_are_said_once() -> None:
     assert comparison.conditions is not None
     assert "614k tokens" in comparison.conditions.words()
     assert "614k and" not in comparison.conditions.words()
+
+
+def test_what_repeats_a_variant_comes_along() -> None:
+    tied, _ = example_comparison().variants
+    assert tied.config == run_result("tied", 0, TIED_NATS[0]).config
+    assert all(run.versions == {"torch": "2.13.0", "python": "3.11.7"} for run in tied.runs)

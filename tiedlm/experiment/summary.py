@@ -7,6 +7,7 @@ token, which is what the differences are in. Spreads are sample standard deviati
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from tiedlm.config import Config
 from tiedlm.experiment.config import Added
@@ -73,6 +74,7 @@ class SeedRun(Config):
     effective: Effective
     hashes: Hashes
     validation_curve: list[CurvePoint] = []  # noqa: RUF012 (a frozen model); by step, the last one included
+    versions: dict[str, str] = {}  # noqa: RUF012
 
 
 class Saving(Config):
@@ -85,7 +87,7 @@ class Saving(Config):
 class VariantSummary(Config):
     """One variant over its finished seeds; `added` where the plan and not the file named it.
 
-    Peaks are the largest over seeds, `seconds` their sum.
+    Peaks are the largest over seeds, `seconds` their sum; `config` is the resolved one of the first of them.
     """
 
     name: str
@@ -99,6 +101,7 @@ class VariantSummary(Config):
     tokens_per_second: float | None
     seconds: float
     runs: list[SeedRun]
+    config: dict[str, Any] = {}  # noqa: RUF012 (a frozen model)
 
 
 def has_split(runs: Sequence[RunResult], split: str) -> bool:
@@ -123,6 +126,7 @@ def summarize_variant(name: str, runs: Sequence[RunResult], base_runs: Sequence[
         tokens_per_second=sum(run.steady_tokens for run in runs) / steady_seconds if steady_seconds else None,
         seconds=sum(run.seconds for run in runs),
         runs=[_seed_run(run) for run in runs],
+        config=runs[0].config,
     )
 
 
@@ -137,6 +141,7 @@ def _seed_run(run: RunResult) -> SeedRun:
         effective=run.effective,
         hashes=run.hashes,
         validation_curve=run.validation_curve,
+        versions=run.versions,
     )
 
 
