@@ -66,16 +66,15 @@ def compare(
             smallest_worthwhile=smallest_worthwhile,
         )
         from tiedlm.experiment.reading import load_experiment
-        from tiedlm.experiment.whole import whole
 
-        cache = options.cache_folder(cache_dir)
-        experiment = whole(load_experiment(config, changes), runs_dir, cache)
+        experiment, cache = load_experiment(config, changes), options.cache_folder(cache_dir)
         if dry_run:
             from tiedlm.experiment.plan import plan
+            from tiedlm.experiment.whole import whole
 
             from .dry_run import print_forecast
 
-            print_forecast(plan(experiment, runs_dir), cache, as_json)
+            print_forecast(plan(whole(experiment, runs_dir, cache), runs_dir), cache, as_json)
             return
         from tiedlm.talk import Talk
 

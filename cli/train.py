@@ -31,7 +31,7 @@ def train(
 
     cache = options.cache_folder(cache_dir)
     asked = load_experiment(config, options.all_settings(settings, training__device=device))
-    experiment = whole(asked, runs_dir, cache)
+    experiment = whole(asked, runs_dir, cache, None if dry_run else Talk())
     run = place(pick(experiment, variant, seed), runs_dir)
     if dry_run:
         from .dry_run import print_forecast

@@ -19,6 +19,8 @@ from tiedlm.experiment.comparison import (
     summarize,
 )
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.known_counts import KnownCounts
+from tiedlm.experiment.match import sizes_in_words
 from tiedlm.experiment.plan import Run, plan
 from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.store import RunFolder, agreement_file, run_folders
@@ -43,7 +45,7 @@ def compare(
     that diverged is not tried again unless `fresh`. Raises ConfigError before anything trains where a run on disk is
     not the one asked for, Interrupted with the state saved, RunError where no run could go on.
     """
-    experiment = whole(experiment, runs_dir, cache_dir)
+    experiment = whole(experiment, runs_dir, cache_dir, talk)
     runs = plan(experiment, runs_dir)
     if not fresh:
         for run in runs:
@@ -51,6 +53,9 @@ def compare(
     else:
         agreement_file(_home(runs)).unlink(missing_ok=True)  # of a model and a batch that may have been others
     lacking = [run for run in runs if fresh or _lacks(run)]
+    if experiment.match is not None and lacking:
+        for line in sizes_in_words(experiment, KnownCounts(_home(runs), cache_dir, talk)):
+            talk.say(line)
     for number, run in enumerate(lacking, start=1):
         prefix = f"[{number}/{len(lacking)}] " if len(lacking) > 1 else ""
         siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]

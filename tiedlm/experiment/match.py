@@ -1,0 +1,136 @@
+"""Variants with as many parameters as the baseline, which their body takes up or gives back. Free of torch.
+
+Two ways for each variant: by the width of its feed-forward parts, and by its layers, at least one more or fewer, where
+the width takes up what whole layers leave over. Two, because "the same parameters in the body" is no single model.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+
+from tiedlm.config import ConfigError, Problem
+from tiedlm.experiment.config import Added, Experiment, RunConfig
+from tiedlm.model.counts import ParameterCounts
+
+WIDTH, DEPTH = "+width", "+depth"
+TOLERANCE = 0.01
+"""Of the baseline's parameters: no model that is further off counts as one of its size."""
+_CLOSE = 0.001  # so near, a width that is a multiple of _GRANULE is taken, and nothing is added to a variant
+_GRANULE = 8  # what matrix kernels like
+
+CountOf = Callable[[RunConfig], ParameterCounts]
+"""Counts the model of a run exactly."""
+
+
+def with_matches(experiment: Experiment, count_of: CountOf) -> Experiment:
+    """With two variants for each that has another count than the baseline, where `match` asks for them.
+
+    Raises ConfigError, with both counts, where no width or no number of layers comes within one per cent.
+    """
+    if experiment.match is None:
+        return experiment
+    baseline = experiment.variants[experiment.baseline]
+    target = count_of(baseline).total
+    grown = experiment
+    for name, config in experiment.asked.items():
+        if not _is_within(_CLOSE, count_of(config).total, target):
+            body = _Body(config, experiment.baseline, target, count_of)
+            grown = grown.with_added(WIDTH, body.by_width(), Added(role="matched_width", of=name))
+            grown = grown.with_added(DEPTH, body.by_depth(), Added(role="matched_depth", of=name))
+    return grown
+
+
+def sizes_in_words(experiment: Experiment, count_of: CountOf) -> Iterator[str]:
+    """What each variant comes to, the numbers below one another."""
+    counts = {name: count_of(config) for name, config in experiment.variants.items()}
+    target = counts[experiment.baseline].total
+    cells = [
+        (
+            name,
+            f"{counts[name].total:,}",
+            f"{100 * (counts[name].total - target) / target:+.2f} %",
+            f"{counts[name].flops_per_token:,}",
+            str(config.model.num_layers),
+            f"{config.model.feed_forward_dim:,}",
+        )
+        for name, config in experiment.variants.items()
+    ]
+    head = ("", "parameters", f"against {experiment.baseline}", "FLOPs/token", "layers", "feed-forward")
+    sizes = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+    for first, *others in (head, *cells):
+        rest = (cell.rjust(size) for cell, size in zip(others, sizes[1:], strict=True))
+        yield "  ".join([first.ljust(sizes[0]), *rest])
+
+
+def _is_within(share: float, total: int, target: int) -> bool:
+    return abs(total - target) <= share * target
+
+
+class _Body:
+    """The body of one variant, to be made larger or smaller."""
+
+    def __init__(self, config: RunConfig, baseline: str, target: int, count_of: CountOf) -> None:
+        self.config, self.baseline, self.target, self.count_of = config, baseline, target, count_of
+
+    def by_width(self) -> RunConfig:
+        """With another feed-forward width; raises ConfigError."""
+        resized = self._fit_width(self.config.model.num_layers)
+        if not self._is_matched(resized):
+            raise self._out_of_reach("width of its feed-forward parts", resized)
+        return resized
+
+    def by_depth(self) -> RunConfig:
+        """With other layers, and the width that is nearest to its own then; raises ConfigError."""
+        resized = [self._fit_width(num_layers) for num_layers in self._layers_around()]
+        matched = list(filter(self._is_matched, resized))
+        if not matched:
+            nearest = min(resized, key=self._distance, default=None)
+            raise self._out_of_reach("number of layers, one more or fewer at least,", nearest)
+        own = self.config.model.feed_forward_dim
+        return min(matched, key=lambda config: abs(math.log(config.model.feed_forward_dim / own)))
+
+    def _layers_around(self) -> list[int]:
+        """The whole numbers on either side of the one that would fit exactly; its own is none of them."""
+        own = self.config.model.num_layers
+        layer = self._total(self._sized(num_layers=own + 1)) - self._total(self.config)
+        exact = (self.target - self._total(self.config)) / layer
+        changes = {math.floor(exact), math.ceil(exact)} - {0}
+        return [own + change for change in sorted(changes) if own + change >= 1]
+
+    def _fit_width(self, num_layers: int) -> RunConfig:
+        """The width with the nearest count; parameters grow in proportion to it."""
+        one, two = (self._total(self._sized(num_layers=num_layers, feed_forward_dim=width)) for width in (1, 2))
+        exact = 1 + (self.target - one) / (two - one)
+        rounded = self._sized(num_layers=num_layers, feed_forward_dim=_positive(_GRANULE * round(exact / _GRANULE)))
+        if _is_within(_CLOSE, self._total(rounded), self.target):
+            return rounded
+        return self._sized(num_layers=num_layers, feed_forward_dim=_positive(round(exact)))
+
+    def _sized(self, **changes: int) -> RunConfig:
+        return self.config.model_copy(update={"model": self.config.model.model_copy(update=changes)})
+
+    def _total(self, config: RunConfig) -> int:
+        return self.count_of(config).total
+
+    def _distance(self, config: RunConfig) -> int:
+        return abs(self._total(config) - self.target)
+
+    def _is_matched(self, config: RunConfig) -> bool:
+        return _is_within(TOLERANCE, self._total(config), self.target)
+
+    def _out_of_reach(self, what: str, nearest: RunConfig | None) -> ConfigError:
+        config = self.config
+        reached = ""
+        if nearest is not None:
+            shape = f"{nearest.model.num_layers} layers of width {nearest.model.feed_forward_dim:,}"
+            reached = f" (the nearest, {shape}, has {self._total(nearest):,})"
+        return ConfigError(
+            Problem(
+                "match",
+                f"{config.variant} has {self._total(config):,} parameters and {self.baseline} {self.target:,}: "
+                f"no {what} brings it within {100 * TOLERANCE:g} %{reached}",
+            )
+        )
+
+
+def _positive(width: int) -> int:
+    return max(1, width)
