@@ -140,6 +140,12 @@ def test_one_mistake_in_the_width_is_one_problem(settings: list[str], keys: set[
 @pytest.mark.parametrize(
     ("settings", "key", "words"),
     [
+        (["model.dim=1e15"], "model.dim", "must be at most 1048576"),
+        (["model.num_layers=1e17"], "model.num_layers", "must be at most 10000"),
+        (["data.tokenizer={type: bpe, vocab_size: 1e9}"], "data.tokenizer.vocab_size", "must be at most 16777216"),
+        (["training.batch_size=1e18"], "training.batch_size", "must be at most 16777216"),
+        (["training.num_threads=1e6"], "training.num_threads", "must be at most 1024"),
+        (["training.warmup=1.0"], "training.warmup", "write 1 for one step"),
         (["training.tokens=100"], "training", "give one of steps, tokens, epochs"),
         (["training.steps="], "training", "given: none"),
         (["training.warmup=10"], "training", "warmup of 10 steps does not fit into 10"),

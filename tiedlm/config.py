@@ -49,6 +49,8 @@ def _name(value: str) -> str:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@-]{0,99}")
 Whole = Annotated[int, BeforeValidator(whole)]
 Count = Annotated[int, BeforeValidator(whole), Field(gt=0, lt=2**63)]
+Size = Annotated[int, BeforeValidator(whole), Field(gt=0, le=2**24)]
+"""A length in one dimension; far above any that makes sense, and far below those that overflow a tensor's size."""
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]

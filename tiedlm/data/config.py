@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tiedlm.config import Config, Count, FromList, check
+from tiedlm.config import Config, Count, FromList, Size, check
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -69,7 +69,7 @@ class BpeTokenizer(Config):
     """Byte-level BPE trained on the train split; `vocab_size` counts the end of text and the 256 bytes too."""
 
     type: Literal["bpe"]
-    vocab_size: Annotated[Count, Field(ge=257)]
+    vocab_size: Annotated[Size, Field(ge=257)]
 
 
 class WordTokenizer(Config):
@@ -79,7 +79,7 @@ class WordTokenizer(Config):
     """
 
     type: Literal["word"]
-    vocab_size: Annotated[Count, Field(ge=3)] | None = None
+    vocab_size: Annotated[Size, Field(ge=3)] | None = None
     min_count: Count = 1
 
 
@@ -105,4 +105,4 @@ class DataConfig(Config):
 
     corpus: Corpus
     tokenizer: Tokenizer
-    seq_len: Annotated[Count, Field(ge=2)]
+    seq_len: Annotated[Size, Field(ge=2)]

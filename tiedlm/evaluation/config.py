@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from tiedlm.config import Config, Count, Execution
+from tiedlm.config import Config, Execution, Size
 
 
 class EvaluationConfig(Config):
@@ -11,6 +11,6 @@ class EvaluationConfig(Config):
     `seq_len` null: as in training; `stride` null: as `seq_len`. Context runs across documents.
     """
 
-    seq_len: Count | None = None
-    stride: Count | None = None
-    batch_size: Annotated[Count, Execution()] = 16
+    seq_len: Size | None = None
+    stride: Size | None = None
+    batch_size: Annotated[Size, Execution()] = 16

@@ -4,8 +4,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tiedlm.config import Config, Count, Fraction, Positive, check, whole
+from tiedlm.config import Config, Fraction, Positive, Size, Whole, check, whole
 from tiedlm.tying.config import TiedConfig, TyingConfig
+
+_WIDEST = 2**20
 
 
 class LinearRopeScaling(Config):
@@ -22,7 +24,7 @@ class Llama3RopeScaling(Config):
     factor: Positive
     low_freq_factor: Positive = 1.0
     high_freq_factor: Positive = 4.0
-    original_max_seq_len: Count = 8192
+    original_max_seq_len: Size = 8192
 
 
 RopeScaling = Annotated[LinearRopeScaling | Llama3RopeScaling, Field(discriminator="type")]
@@ -37,12 +39,12 @@ class TransformerConfig(Config):
     """
 
     type: Literal["transformer"] = "transformer"
-    num_layers: Count
-    dim: Count
-    num_heads: Count
-    num_kv_heads: Count
-    head_dim: Count
-    feed_forward_dim: Count
+    num_layers: Annotated[Whole, Field(gt=0, le=10_000)]
+    dim: Annotated[Whole, Field(gt=0, le=_WIDEST)]
+    num_heads: Size
+    num_kv_heads: Size
+    head_dim: Size
+    feed_forward_dim: Size
     feed_forward: Literal["mlp", "swiglu"] = "mlp"
     activation: Literal["gelu", "gelu_tanh", "relu", "relu_squared", "silu"]
     dropout: Fraction = 0.0
@@ -54,8 +56,8 @@ class TransformerConfig(Config):
     bias: bool = True
     qkv_bias: bool
     init_std: Positive = 0.02
-    max_seq_len: Count | None = None
-    vocab_size: Count | None = None
+    max_seq_len: Size | None = None
+    vocab_size: Size | None = None
     tying: TyingConfig = TiedConfig()
 
     @model_validator(mode="before")
@@ -67,7 +69,7 @@ class TransformerConfig(Config):
         bias = raw.get("bias", cls.model_fields["bias"].default)
         default: dict[str, Any] = {"num_kv_heads": heads, "qkv_bias": bias}
         default["activation"] = "silu" if raw.get("feed_forward") == "swiglu" else "gelu"
-        if isinstance(dim, int) and isinstance(heads, int) and 0 < dim < 2**53 and heads > 0:
+        if isinstance(dim, int) and isinstance(heads, int) and 0 < dim <= _WIDEST and heads > 0:
             default |= {"feed_forward_dim": 4 * dim, "head_dim": dim / heads}
         else:  # dim or num_heads is wrong or missing, which is said of that key alone
             default |= {"feed_forward_dim": 1, "head_dim": 2, "num_kv_heads": 1}

@@ -4,9 +4,9 @@ import fractions
 import math
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from tiedlm.config import Config, Count, Execution, Fraction, FromList, NonNegative, Positive, Whole, check
+from tiedlm.config import Config, Count, Execution, Fraction, FromList, NonNegative, Positive, Size, Whole, check
 
 _OPTIMIZER_DEFAULTS: dict[str, dict[str, Any]] = {
     "adamw": {"betas": [0.9, 0.95], "eps": 1e-8},
@@ -31,8 +31,8 @@ class TrainingConfig(Config):
     steps: Count | None = None
     tokens: Count | None = None
     epochs: Positive | None = None
-    batch_size: Count
-    micro_batch_size: Count | Literal["auto"] = "auto"
+    batch_size: Size
+    micro_batch_size: Size | Literal["auto"] = "auto"
     learning_rate: Positive
     min_learning_rate: NonNegative = 0.0
     schedule: Literal["cosine", "constant", "wsd", "step"] = "cosine"
@@ -50,7 +50,7 @@ class TrainingConfig(Config):
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     compile: Literal["auto"] | bool = "auto"
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$"), Execution()] = "auto"
-    num_threads: Annotated[Count | None, Execution()] = None
+    num_threads: Annotated[Annotated[Whole, Field(gt=0, le=1024)] | None, Execution()] = None
     evaluate_every: Annotated[Count | None, Execution()] = None
     checkpoint_every: Annotated[Count | None, Execution()] = None
     keep_last: Annotated[Count, Execution()] = 2
@@ -68,6 +68,13 @@ class TrainingConfig(Config):
                 if filled.get(name) is None:
                     filled[name] = value
         return filled
+
+    @field_validator("warmup", "decay", mode="before")
+    @classmethod
+    def _not_in_doubt(cls, length: Any) -> Any:
+        in_doubt = isinstance(length, float) and length == 1.0
+        check(not in_doubt, "1.0 may be one step or the whole run: write 1 for one step, else a fraction below 1")
+        return length
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
