@@ -11,13 +11,14 @@ from tiedlm.data.batches import Batches
 from tiedlm.data.config import Split
 from tiedlm.data.prepare import prepare
 from tiedlm.errors import OUTSIDE, Interrupted, RunError
+from tiedlm.evaluation.frequency import GroupMass
 from tiedlm.experiment.metrics import Metrics
 from tiedlm.experiment.micro_batch import micro_batch_size
 from tiedlm.experiment.plan import Run
 from tiedlm.experiment.predict import foresee
 from tiedlm.experiment.record import describe_run
 from tiedlm.experiment.results import Footprint, RunFailure, RunResult, SplitResult
-from tiedlm.experiment.scores import save_scores, split_result
+from tiedlm.experiment.scores import describe_types, mass_by_bin, save_scores, split_result
 from tiedlm.experiment.setup import Setup, set_up
 from tiedlm.experiment.store import RunFolder
 from tiedlm.model.parameters import hash_body, hash_input_embedding
@@ -115,6 +116,8 @@ class _Execution:
             curve = self.metrics.validations()
             result = describe_run(self.setup, self.training, self.start, splits, curve, self._predict())
             self.folder.finish(result)
+            if self.run.config.is_trial:  # a grid of large models would fill a disk, and nobody asks for its weights
+                self.folder.drop_checkpoints()
             return result
 
     def _resume(self) -> None:
@@ -163,22 +166,30 @@ class _Execution:
         }
 
     def _score_splits(self) -> dict[str, SplitResult]:
-        """Score every split, of the train split as much as validation holds. The test split is read here alone."""
+        """Score every split, of the train split as much as validation holds. The test split is read here alone.
+
+        A trial is scored on validation and on nothing else: what is chosen by it must not have seen the test split.
+        """
         splits: dict[str, SplitResult] = {}
+        types = describe_types(self.setup, self.training)
+        types.save(self.folder.vocabulary_file)
         sample = min(self.setup.data.split("train").num_tokens, self.setup.data.split("validation").num_tokens)
-        lengths: dict[Split, int | None] = {"train": sample, "validation": None, "test": None}
+        every: dict[Split, int | None] = {"train": sample, "validation": None, "test": None}
+        lengths: dict[Split, int | None] = {"validation": None} if self.run.config.is_trial else every
         for name, length in lengths.items():
-            nll = self._score(name, self.talk, length)
-            save_scores(self.folder.evaluation_file(name), self.setup.data.split(name), nll)
+            tokens = self.setup.data.split(name)
+            mass = mass_by_bin(types, tokens) if length is None else None
+            nll = self._score(name, self.talk, length, mass)
+            save_scores(self.folder.evaluation_file(name), tokens, nll, mass)
             splits[name] = split_result(self.setup, name, nll)
             if self.stop.received:
                 message = f"{self.run.label}: stopped while scoring, the trained state is saved; run it again to go on"
                 raise Interrupted(self.stop.received, message)
         return splits
 
-    def _score(self, split: Split, talk: Talk, length: int | None = None) -> np.ndarray:
+    def _score(self, split: Split, talk: Talk, length: int | None = None, mass: GroupMass | None = None) -> np.ndarray:
         """Raises RunError("diverged") where the last update made a model whose scores are not finite."""
-        nll = self.setup.score(split, talk, length=length)
+        nll = self.setup.score(split, talk, length=length, mass=mass)
         if not np.isfinite(nll).all():
             step = self.training.progress.step
             raise RunError("diverged", f"after step {step} the nll of the {split} split is not finite", step)

@@ -1,15 +1,20 @@
 """A scored split as it is stored: sums in the result, every token in a file of its own."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tiedlm.data.config import Split
 from tiedlm.data.frequencies import unigram_nll
 from tiedlm.data.prepare import SplitTokens
+from tiedlm.evaluation.frequency import GroupMass
+from tiedlm.experiment.movement import row_movement
 from tiedlm.experiment.results import SplitResult
 from tiedlm.experiment.setup import Setup
+from tiedlm.experiment.token_types import BINS, TokenTypes
 from tiedlm.files import atomic_path
+from tiedlm.training.loop import Training
 
 _PART = "a part of the split was scored, whose text was not counted"
 
@@ -36,8 +41,27 @@ def split_result(
     )
 
 
-def save_scores(path: Path, tokens: SplitTokens, nll: np.ndarray) -> None:
-    """Write per token its nats (fp32), its id and the index of its document; raises RunError("disk")."""
+def save_scores(path: Path, tokens: SplitTokens, nll: np.ndarray, mass: GroupMass | None = None) -> None:
+    """Write per token its nats (fp32), its id and the index of its document; raises RunError("disk").
+
+    With `mass` also, per document, the probability given to each of the bins (num_documents, num_bins) in float64.
+    """
     length = len(nll)
+    document = tokens.document_index()[:length]
+    arrays: dict[str, Any] = {"nll": nll, "target": tokens.ids[1 : length + 1], "document": document}
+    if mass is not None:
+        arrays["mass"] = mass.sums
     with atomic_path(path) as partial, partial.open("wb") as file:
-        np.savez_compressed(file, nll=nll, target=tokens.ids[1 : length + 1], document=tokens.document_index()[:length])
+        np.savez_compressed(file, **arrays)
+
+
+def mass_by_bin(types: TokenTypes, tokens: SplitTokens) -> GroupMass:
+    """Adds up, while a split is scored, what each bin of types is given."""
+    return GroupMass(types.bins, len(BINS), tokens.document_index())
+
+
+def describe_types(setup: Setup, training: Training) -> TokenTypes:
+    """What training made of each token; once the peak of its memory has been read, which this might raise."""
+    data = setup.data
+    targets, inputs = training.batches.counts(training.progress.step, data.vocab_size)
+    return TokenTypes(targets, inputs, data.end_of_text, row_movement(setup), data.shapes())

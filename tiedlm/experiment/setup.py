@@ -10,6 +10,7 @@ from tiedlm.config import ConfigError, Problem, parse
 from tiedlm.data.config import Split
 from tiedlm.data.prepare import PreparedData, prepare
 from tiedlm.errors import RunError
+from tiedlm.evaluation.frequency import GroupMass
 from tiedlm.evaluation.perplexity import score_tokens
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.store import RunFolder
@@ -37,8 +38,12 @@ class Setup:
         length: int | None = None,
         seq_len: int | None = None,
         stride: int | None = None,
+        mass: GroupMass | None = None,
     ) -> np.ndarray:
-        """Nats of every token of a split (N,) fp32, or of its first `length`; windows as in the config unless said."""
+        """Nats of every token of a split (N,) fp32, or of its first `length`; windows as in the config unless said.
+
+        Into `mass` goes what each position gives to its groups.
+        """
         ids, settings = self.data.split(split).ids, self.config.evaluation
         window = seq_len or settings.seq_len or self.config.data.seq_len
         label = f"{self.config.variant} seed {self.config.seed}: {split} split"
@@ -49,6 +54,7 @@ class Setup:
                 seq_len=window,
                 stride=stride or min(settings.stride or window, window),
                 batch_size=settings.batch_size,
+                mass=mass,
                 update=update,
             )
 

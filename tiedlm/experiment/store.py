@@ -20,6 +20,7 @@ from tiedlm.experiment.results import RunFailure, RunResult
 from tiedlm.files import write_atomic
 
 Record = TypeVar("Record", bound=Config)
+VOCABULARY_FILE = "vocabulary.npz"
 
 
 class RunFolder:
@@ -36,6 +37,11 @@ class RunFolder:
     def evaluation_file(self, split: str) -> Path:
         """Per-token scores of a split."""
         return self.path / "evaluation" / f"{split}.npz"
+
+    @property
+    def vocabulary_file(self) -> Path:
+        """What training made of each token."""
+        return self.path / "evaluation" / VOCABULARY_FILE
 
     def config(self) -> RunConfig:
         """The resolved config; ConfigError where the folder holds no run."""
@@ -78,6 +84,15 @@ class RunFolder:
         """Write down why there is no result, also of a run that failed before it could begin."""
         self.claim(config)
         write_atomic(self.failure_file, to_json(failure.model_dump(mode="json")))
+
+    def drop_checkpoints(self) -> None:
+        """Remove the weights of a complete run; raises RunError("disk")."""
+        import shutil
+
+        try:
+            shutil.rmtree(self.checkpoints)
+        except OSError as error:
+            raise RunError("disk", f"{self.checkpoints} could not be removed: {error}") from error
 
     def clear(self) -> None:
         """Remove what an earlier run left, the lock aside; raises RunError("disk").

@@ -1,0 +1,79 @@
+"""What a run's training made of each token: evaluation/vocabulary.npz, read again without the run. Free of torch.
+
+How often each was seen, what it is a piece of, and how far its rows moved.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from tiedlm.files import atomic_path
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_EDGES = (1, 10, 100, 1_000, 10_000)
+BINS = ("0", "1-9", "10-99", "100-999", "1k-9.9k", "10k+")
+"""By how often a token was a target of the batches that a run consumed; one seen twice counts twice."""
+SIDES = ("input", "output")
+
+
+def bins_of(counts: "np.ndarray") -> "np.ndarray":
+    """The index into BINS of each count."""
+    import numpy as np
+
+    found: np.ndarray = np.digitize(counts, _EDGES).astype(np.uint8)
+    return found
+
+
+@dataclass(frozen=True)
+class TokenTypes:
+    """The types of a run, each array (V,).
+
+    `targets` and `inputs` count the batches consumed. `shapes` are those of tiedlm/data/kinds; None where the tokenizer
+    does not show them. `moved` holds for each of SIDES |end - start| / |start| of every row, NaN where it started at 0.
+    """
+
+    targets: "np.ndarray"
+    inputs: "np.ndarray"
+    end_of_text: int
+    moved: dict[str, "np.ndarray"]
+    shapes: "np.ndarray | None" = None
+
+    @property
+    def bins(self) -> "np.ndarray":
+        """The index into BINS of each type, as a target."""
+        return bins_of(self.targets)
+
+    @property
+    def bins_seen(self) -> "np.ndarray":
+        """The same in whichever role it was seen more often; 0: in neither."""
+        import numpy as np
+
+        return bins_of(np.maximum(self.targets, self.inputs))
+
+    def save(self, path: Path) -> None:
+        """Write it whole or not at all; raises RunError("disk")."""
+        import numpy as np
+
+        arrays: dict[str, Any] = {"targets": self.targets, "inputs": self.inputs, "end_of_text": self.end_of_text}
+        arrays |= {f"{side}_moved": moved.astype(np.float32) for side, moved in self.moved.items()}
+        arrays |= {"edges": _EDGES} | ({} if self.shapes is None else {"shapes": self.shapes})
+        with atomic_path(path) as partial, partial.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What `save` wrote; raises OSError, ValueError, KeyError or BadZipFile where it is not that."""
+        import numpy as np
+
+        with np.load(path) as stored:
+            if tuple(stored["edges"].tolist()) != _EDGES:
+                raise ValueError("other bins")
+            return cls(
+                targets=stored["targets"],
+                inputs=stored["inputs"],
+                end_of_text=int(stored["end_of_text"]),
+                moved={side: stored[f"{side}_moved"] for side in SIDES},
+                shapes=stored.get("shapes"),
+            )
