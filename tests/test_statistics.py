@@ -8,7 +8,14 @@ import sys
 import pytest
 from scipy import stats
 
-from tiedlm.experiment.statistics import mean, paired_difference, sample_sd, t_interval
+from tiedlm.experiment.statistics import (
+    correlation,
+    mean,
+    paired_difference,
+    sample_sd,
+    t_interval,
+    unpaired_interval,
+)
 
 
 def test_mean_and_sample_deviation_of_a_hand_computed_case() -> None:
@@ -79,3 +86,28 @@ def test_neither_torch_nor_scipy_is_imported_before_an_interval_is_asked_for() -
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("num_values", "num_baseline"), [(5, 5), (2, 7), (4, 3)])
+def test_the_unpaired_interval_is_welchs_of_scipy(num_values: int, num_baseline: int) -> None:
+    draw = random.Random(num_values)
+    values = [draw.gauss(4.0, 0.1) for _ in range(num_values)]
+    baseline = [draw.gauss(4.1, 0.02) for _ in range(num_baseline)]
+    expected = stats.ttest_ind(values, baseline, equal_var=False).confidence_interval(0.95)
+    assert unpaired_interval(values, baseline) == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+def test_an_unpaired_interval_needs_two_of_each_and_has_no_width_without_spread() -> None:
+    assert unpaired_interval([4.0], [4.0, 4.1]) is None
+    assert unpaired_interval([4.0, 4.1], [4.0]) is None
+    assert unpaired_interval([4.5, 4.5], [4.0, 4.0, 4.0]) == (0.5, 0.5)
+
+
+def test_correlation_is_that_of_scipy_and_none_where_nothing_varies() -> None:
+    draw = random.Random(0)
+    one = [draw.gauss(4.0, 0.1) for _ in range(6)]
+    other = [value + draw.gauss(0, 0.05) for value in one]
+    assert correlation(one, other) == pytest.approx(stats.pearsonr(one, other).statistic, rel=1e-9)
+    assert correlation(one, [2 * value - 7 for value in one]) == pytest.approx(1.0, abs=1e-12)
+    assert correlation(one, [-value for value in one]) == pytest.approx(-1.0, abs=1e-12)
+    assert correlation(one, [3.0] * 6) is None

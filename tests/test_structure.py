@@ -35,7 +35,17 @@ PARTS = [
     "cli",
 ]
 """Each part imports only what stands before it."""
-REPORT_READS = {"comparison", "contrast", "measures", "pairing", "results", "statistics", "summary", "verdict"}
+REPORT_READS = {
+    "comparison",
+    "contrast",
+    "measures",
+    "noise_floor",
+    "pairing",
+    "results",
+    "statistics",
+    "summary",
+    "verdict",
+}
 """What the report may know of an experiment: its results, and nothing that runs it."""
 HEAVY = ("torch", "scipy", "datasets", "tokenizers", "safetensors", "pandas", "pyarrow")
 

@@ -11,6 +11,7 @@ from tiedlm.config import Config, ConfigError, Problem
 from tiedlm.experiment.contrast import Difference, contrasts
 from tiedlm.experiment.documents import ScoresOf
 from tiedlm.experiment.judgement import judge
+from tiedlm.experiment.noise_floor import NoiseFloor, measure_noise
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
 from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.summary import VariantSummary, summarize_variant
@@ -47,6 +48,7 @@ class Comparison(Config):
     corpus: Corpus | None
     variants: list[VariantSummary]
     differences: list[Difference]
+    noise_floor: NoiseFloor | None = None
     failures: list[RunFailure]
     pending: list[Pending]
     notes: list[str]
@@ -100,6 +102,7 @@ def summarize(
         corpus=next((run.corpus for own in runs.values() for run in own), None),
         variants=variants,
         differences=differences,
+        noise_floor=measure_noise(runs, baseline, differences),
         failures=list(failures),
         pending=pending,
         notes=list(_notes(runs)),

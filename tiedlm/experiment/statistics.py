@@ -51,3 +51,35 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | 
     quantile = float(stdtrit(len(values) - 1, 0.5 + confidence / 2))
     half = quantile * sd / math.sqrt(len(values))
     return centre - half, centre + half
+
+
+def unpaired_interval(values: Sequence[float], baseline: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Welch's t-interval of the difference of two means of independent samples; null where one has a single value.
+
+    Degrees of freedom by Satterthwaite (1946).
+    """
+    sds = sample_sd(values), sample_sd(baseline)
+    if sds[0] is None or sds[1] is None:
+        return None
+    shares = sds[0] ** 2 / len(values), sds[1] ** 2 / len(baseline)  # of the variance of the difference
+    centre, variance = mean(values) - mean(baseline), sum(shares)
+    if variance == 0:
+        return centre, centre
+    from scipy.special import stdtrit
+
+    degrees = variance**2 / (shares[0] ** 2 / (len(values) - 1) + shares[1] ** 2 / (len(baseline) - 1))
+    half = float(stdtrit(degrees, 0.5 + confidence / 2)) * math.sqrt(variance)
+    return centre - half, centre + half
+
+
+def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Pearson's correlation, pair by pair; null where either does not vary."""
+    centres = mean(one), mean(other)
+    products = math.fsum((x - centres[0]) * (y - centres[1]) for x, y in zip(one, other, strict=True))
+    squares = [
+        math.fsum((value - centre) ** 2 for value in values)
+        for values, centre in zip((one, other), centres, strict=True)
+    ]
+    if 0 in squares:
+        return None
+    return max(-1.0, min(1.0, products / math.sqrt(squares[0] * squares[1])))

@@ -7,6 +7,7 @@ from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.contrast import Difference
 from tiedlm.experiment.summary import SplitSummary, VariantSummary
 from tiedlm.report import numbers
+from tiedlm.report.cells import shown_variants
 
 _PAIRED = {
     "start+batches": "{variant} and {baseline}: start and batches were equal",
@@ -162,7 +163,7 @@ def _savings(comparison: Comparison) -> Iterator[str]:
     return savings(
         [
             Counted(variant.name, variant.tying, variant.parameters.total, variant.parameters.non_embedding)
-            for variant in comparison.variants
+            for variant in shown_variants(comparison)
         ]
     )
 

@@ -11,11 +11,12 @@ from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import details, numbers, remarks, rows
 from tiedlm.report.cells import part_label
 from tiedlm.report.memory import render_memory
+from tiedlm.report.noise_floor import noise_floor_records, noise_floor_remarks
 from tiedlm.report.page import Page
 from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
 
-PARTS_BESIDE: tuple[Part, ...] = ()
+PARTS_BESIDE: tuple[Part, ...] = (Part("Noise floor", noise_floor_records, noise_floor_remarks),)
 """What is shown beside the main figures, in this order."""
 
 
