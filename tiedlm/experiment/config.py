@@ -63,6 +63,12 @@ class RunConfig(Config):
         return self
 
     @property
+    def label(self) -> str:
+        """The run in a few words."""
+        variant = f"{self.added.of} {self.variant}" if self.added and self.is_trial else self.variant
+        return f"{variant} seed {self.seed}"
+
+    @property
     def is_trial(self) -> bool:
         """Whether it only helps to choose the settings of other runs: it is scored on validation alone."""
         return self.added is not None and self.added.role == "trial"

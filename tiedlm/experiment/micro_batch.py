@@ -27,6 +27,9 @@ from tiedlm.training.precision import resolve_machine
 
 OUT_OF_MEMORY = 3
 """Exit code of a trial that did not fit."""
+_LENGTHS = ("steps", "tokens", "epochs")
+_RATES = ("learning_rate", "min_learning_rate", "schedule", "warmup", "decay", "milestones", "gamma", "weight_decay")
+_TAKES_NO_MEMORY = {*_LENGTHS, *_RATES, "embedding_weight_decay", "betas", "eps"}
 
 
 class Agreement(Config):
@@ -54,7 +57,7 @@ def agree(runs: Sequence[Run], vocab_size: int, talk: Talk) -> int:
 
     Raises RunError("out_of_memory") where a single window does not fit.
     """
-    file = agreement_file(runs[0].directory.parent.parent)
+    file = agreement_file(runs[0].home)
     before = _read(file)
     tried = before.tried if before else []
     size = before.micro_batch_size if before else max(run.config.training.batch_size for run in runs)
@@ -77,9 +80,10 @@ def agree(runs: Sequence[Run], vocab_size: int, talk: Talk) -> int:
 
 
 def _what_takes_memory(config: RunConfig) -> str:
-    """SHA-256 of the model, the recipe and the window: what another seed of a variant has in common with it."""
-    parts = [raw_config(config)[key] for key in ("model", "training")]
-    return hashlib.sha256(json.dumps([*parts, config.data.seq_len], sort_keys=True).encode()).hexdigest()
+    """SHA-256 of the model, the recipe and the window: what other seeds and other rates of a variant have in common."""
+    raw = raw_config(config)
+    recipe = {key: value for key, value in raw["training"].items() if key not in _TAKES_NO_MEMORY}
+    return hashlib.sha256(json.dumps([raw["model"], recipe, config.data.seq_len], sort_keys=True).encode()).hexdigest()
 
 
 def fits(config: RunConfig, size: int, vocab_size: int) -> bool:

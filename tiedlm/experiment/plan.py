@@ -6,6 +6,9 @@ from pathlib import Path
 from tiedlm.config import ConfigError, Problem
 from tiedlm.experiment.config import Experiment, RunConfig
 
+TUNING = "tuning"
+"""The folder of an experiment's trials."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -17,7 +20,12 @@ class Run:
     @property
     def label(self) -> str:
         """The run in a few words."""
-        return f"{self.config.variant} seed {self.config.seed}"
+        return self.config.label
+
+    @property
+    def home(self) -> Path:
+        """The experiment's folder."""
+        return self.directory.parents[3 if self.config.is_trial else 1]
 
 
 def plan(experiment: Experiment, runs_dir: Path) -> list[Run]:
@@ -30,8 +38,13 @@ def plan(experiment: Experiment, runs_dir: Path) -> list[Run]:
 
 
 def place(config: RunConfig, runs_dir: Path) -> Run:
-    """A run config with its folder, `runs_dir/<experiment>/<variant>/seed-<n>`."""
-    return Run(config, runs_dir / config.name / config.variant / f"seed-{config.seed}")
+    """A run config with its folder, `runs_dir/<experiment>/<variant>/seed-<n>`.
+
+    Trials stand apart, where nobody takes them for runs: `runs_dir/<experiment>/tuning/<of>/<settings>/seed-<n>`.
+    """
+    home = runs_dir / config.name
+    above = home / TUNING / config.added.of if config.added and config.is_trial else home
+    return Run(config, above / config.variant / f"seed-{config.seed}")
 
 
 def pick(experiment: Experiment, variant: str | None = None, seed: int | None = None) -> RunConfig:

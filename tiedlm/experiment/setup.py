@@ -46,7 +46,7 @@ class Setup:
         """
         ids, settings = self.data.split(split).ids, self.config.evaluation
         window = seq_len or settings.seq_len or self.config.data.seq_len
-        label = f"{self.config.variant} seed {self.config.seed}: {split} split"
+        label = f"{self.config.label}: {split} split"
         with self.machine.autocast(), talk.progress(label, length or len(ids) - 1) as update:
             return score_tokens(
                 self.model,
@@ -61,7 +61,7 @@ class Setup:
     def check_tokens(self, snapshot: Snapshot) -> None:
         """Raise ConfigError where the text has changed since the snapshot was trained on it."""
         if snapshot.tokens_sha256 != self.data.tokens_sha256:
-            label = f"{self.config.variant} seed {self.config.seed}"
+            label = self.config.label
             message = f"the text or its tokens are not those that {label} was trained on; --fresh starts it again"
             raise ConfigError(Problem("data", message))
 
