@@ -25,12 +25,14 @@ Columns = Mapping[str, Sequence[Any]]
 class Hub:
     """One data set of Parquet files, `configs[config][split]` a table's columns, and how it fails.
 
-    `cut_short` sends half of each table and hangs up; `requests` lists what was asked for.
+    `cut_short` sends half of each table and hangs up, `num_busy` downloads of tables are first answered with 503;
+    `requests` lists what was asked for.
     """
 
     repository: str
     configs: Mapping[str, Mapping[str, Columns]]
     cut_short: bool = False
+    num_busy: int = 0
     requests: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -119,6 +121,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         data = self.served.files.get(name)
         if data is None:
             self._send({"error": "no such file"}, 404, "EntryNotFound")
+            return
+        if self.served.num_busy and self.command == "GET" and name.endswith(".parquet"):
+            self.served.num_busy -= 1
+            self._send({"error": "busy"}, 503)
             return
         cut = self.served.cut_short and name.endswith(".parquet")
         headers = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": COMMIT}

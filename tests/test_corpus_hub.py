@@ -18,6 +18,7 @@ from tiedlm.data.config import DataConfig
 from tiedlm.data.counting import SplitCounts, TextCounts
 from tiedlm.data.open_corpus import open_corpus
 from tiedlm.data.wikitext import KNOWN, Wikitext
+from tiedlm.talk import SILENT
 
 TRAIN = ["", " = One = \n", "", " Cats sit . <unk> \n", " = = Part = = \n", "", " = Two = \n", "", " Dogs run . \n"]
 SHORT = ["", " = Three = \n", "", " Cats run . \n"]
@@ -161,6 +162,35 @@ def test_a_download_that_ends_early_is_one_clear_error(tmp_path: Path) -> None:
     assert not done.stdout
     assert "RunError download Salesforce/wikitext" in done.stderr and "Traceback" not in done.stderr
     assert len(broken.requests) < 60
+
+
+def test_a_hub_that_is_busy_is_asked_again(tmp_path: Path, loaded: Any) -> None:
+    busy = Hub(WIKITEXT.repository, WIKITEXT.configs, num_busy=1)
+    with busy.serve() as endpoint:
+        done = Place(tmp_path, endpoint).run({"type": "wikitext"})
+    assert busy.num_busy == 0
+    assert json.loads(done.stdout)["tokens_sha256"] == loaded["tokens_sha256"]
+
+
+def test_an_endpoint_that_is_no_address_is_named(tmp_path: Path) -> None:
+    done = Place(tmp_path, "nonsense").run({"type": "wikitext"})
+    assert "ConfigError  HF_ENDPOINT: 'nonsense' is no address" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["text", "json", "../up", "a/b/c", "/etc", "a b/c"])
+def test_what_the_library_would_read_from_this_machine_is_no_id(name: str) -> None:
+    with pytest.raises(ConfigError, match="must be the id of a data set"):
+        parse(DataConfig, {"corpus": {"type": "hub", "id": name}, "tokenizer": {"type": "byte"}, "seq_len": 8})
+
+
+def test_a_folder_of_the_name_of_a_data_set_is_not_read_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "someone" / "Stories").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    corpus = parse(DataConfig, {"corpus": STORIES, "tokenizer": {"type": "byte"}, "seq_len": 8}).corpus
+    with pytest.raises(ConfigError, match=r"data.corpus.id: 'someone/Stories' is a folder here too"):
+        open_corpus(corpus).read(SILENT)
 
 
 def test_another_text_under_the_same_name_never_meets_the_old_tokens(tmp_path: Path, loaded: Any) -> None:

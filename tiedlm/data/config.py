@@ -1,10 +1,12 @@
 """What text, how it is cut into tokens, and how long the windows are."""
 
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from tiedlm.config import Config, Count, FromList, Size, check
+from tiedlm.problems import shown
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -43,11 +45,18 @@ class TextCorpus(Config):
         return self
 
 
+def _dataset_id(name: str) -> str:
+    """Without a namespace, `datasets` would read files that lie here: `text` and `json` are its own words for that."""
+    is_id = name == "wikitext" or re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", name)
+    check(bool(is_id), f"{shown(name)}: must be the id of a data set (namespace/name)")
+    return name
+
+
 class HubCorpus(Config):
     """Any text data set of the hub: its id, config, one slice a split (`train[:95%]` works) and the text column."""
 
     type: Literal["hub"]
-    id: str
+    id: Annotated[str, AfterValidator(_dataset_id)]
     config: str | None = None
     revision: str | None = None
     column: str = "text"

@@ -1,12 +1,8 @@
 """Text data sets of the Hugging Face hub, through the `datasets` library and its own cache."""
 
 import errno
-import os
 import re
-import ssl
-import sys
-import urllib.error
-import urllib.request
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +13,12 @@ from tiedlm.data.config import SPLITS, HubCorpus, Split
 from tiedlm.data.corpus import Details, Evidence
 from tiedlm.data.counting import TextCounts
 from tiedlm.data.documents import Row, Text, rows_of
+from tiedlm.data.hub_access import BUSY, datasets_cache, endpoint, is_offline, prepare_library, status_of
 from tiedlm.errors import RunError
 from tiedlm.talk import Talk
 
-_REACHABLE_WITHIN = 5.0
-"""Seconds that the hub may take for its first answer; the library alone would try for 23."""
+_WAITS = (1.0, 2.0, 4.0)
+"""Seconds between tries while the hub says that it is busy."""
 _BATCH = 1000
 _COMMIT = "[0-9a-f]{40}"
 
@@ -49,7 +46,7 @@ class HubSource:
         """The library's cached files of a commit; a branch, or no revision, says nothing until it is loaded."""
         if self._commit is None:
             return None
-        return _stamps(sorted(_datasets_cache().glob(f"*/{self.config or '*'}/*/{self._commit}/*.arrow")))
+        return _stamps(sorted(datasets_cache().glob(f"*/{self.config or '*'}/*/{self._commit}/*.arrow")))
 
     def details(self) -> Details:
         """What `load_dataset` needs to get the same text."""
@@ -58,16 +55,31 @@ class HubSource:
 
     def load(self, talk: Talk) -> dict[Split, "Column"]:
         """Download what the cache lacks. Raises ConfigError, or RunError where neither hub nor cache has it."""
-        _prepare_library(talk)
+        if Path(self.id).exists():
+            message = f"{self.id!r} is a folder here too, which the library would read: start where there is none"
+            raise ConfigError(Problem("data.corpus.id", message))
+        prepare_library(talk)
         import datasets
 
-        whole = self._load_dataset(datasets)
+        whole = self._load_patiently(datasets, talk)
         folders = {Path(file["filename"]).parent.name for part in whole.values() for file in part.cache_files}
         loaded = next((name for name in folders if re.fullmatch(_COMMIT, name)), self._commit)
         if self._commit not in (None, loaded):  # offline, the library takes whichever revision its cache has
             raise _out_of_reach(self, f"revision {self._commit} ")
         self._commit = loaded
         return {split: self._column(datasets, whole, split) for split in SPLITS}
+
+    def _load_patiently(self, datasets: Any, talk: Talk) -> Any:
+        """The data set, tried again while the hub is busy; what was downloaded by then is not downloaded again."""
+        for wait in _WAITS:
+            try:
+                return self._load_dataset(datasets)
+            except RunError as error:
+                if status_of(error.__cause__) not in BUSY:
+                    raise
+                talk.say(f"{endpoint()} is busy; trying again in {wait:g} s")
+                time.sleep(wait)
+        return self._load_dataset(datasets)
 
     def _load_dataset(self, datasets: Any, split: str | None = None, key: str = "") -> Any:
         try:
@@ -146,50 +158,6 @@ def _stamps(files: list[Path]) -> Evidence | None:
     return {str(path): [stat.st_size, stat.st_mtime_ns] for path, stat in stats} or None
 
 
-def _datasets_cache() -> Path:
-    """Where `datasets` keeps its Arrow files, without importing it (which takes longer than a warm start may)."""
-    environment = os.environ
-    home = environment.get("HF_HOME") or Path(environment.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
-    return Path(environment.get("HF_DATASETS_CACHE") or Path(home, "datasets")).expanduser()
-
-
-def _prepare_library(talk: Talk) -> None:
-    """Say to the library, before it is imported, what it reads from the environment only then."""
-    environment = os.environ
-    environment.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    environment.setdefault("HF_HUB_VERBOSITY", "error")
-    environment.setdefault("DATASETS_VERBOSITY", "error")
-    if not sys.stderr.isatty():
-        environment.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-        environment.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
-    if not _is_offline() and not _is_reachable(_endpoint()):
-        talk.say(f"{_endpoint()} cannot be reached; looking in the cache")
-        environment["HF_HUB_OFFLINE"] = "1"
-
-
-def _endpoint() -> str:
-    return os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-
-
-def _is_offline() -> bool:
-    switches = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
-    return any(os.environ.get(name, "").upper() in {"1", "ON", "YES", "TRUE"} for name in switches)
-
-
-def _is_reachable(endpoint: str) -> bool:
-    """Whether anything answers there at all, through the proxy that the environment names."""
-    request = urllib.request.Request(endpoint, method="HEAD")
-    try:
-        urllib.request.urlopen(request, timeout=_REACHABLE_WITHIN).close()
-    except urllib.error.HTTPError:
-        return True  # an answer, if not a kind one
-    except urllib.error.URLError as error:
-        return isinstance(error.reason, ssl.SSLError)  # the library may know more certificates
-    except (OSError, ValueError):
-        return False
-    return True
-
-
 def _explained(error: Exception, source: HubSource) -> ConfigError | RunError:
     """What to tell a user of an error of the library."""
     text = " ".join(str(error).split())
@@ -205,13 +173,13 @@ def _explained(error: Exception, source: HubSource) -> ConfigError | RunError:
     if kinds & {"HfUriError", "HFValidationError"}:
         return ConfigError(Problem("data.corpus.id", f"{source.id!r} is not the id of a data set (namespace/name)"))
     if kinds & {"DatasetNotFoundError", "RepositoryNotFoundError", "EntryNotFoundError"}:
-        return ConfigError(Problem("data.corpus.id", f"no data set {source.id!r} at {_endpoint()} that you may read"))
-    if _is_offline() or "LocalEntryNotFoundError" in text or "Couldn't reach" in text:
+        return ConfigError(Problem("data.corpus.id", f"no data set {source.id!r} at {endpoint()} that you may read"))
+    if is_offline() or "LocalEntryNotFoundError" in text or "Couldn't reach" in text:
         return _out_of_reach(source)
     full = isinstance(error, OSError) and error.errno == errno.ENOSPC
     return RunError(
         "disk" if full else "download",
-        f"{source.label} could not be had from {_endpoint()}: {text[:300]}\n"
+        f"{source.label} could not be had from {endpoint()}: {text[:300]}\n"
         "Start again: what is already there is kept. HF_ENDPOINT names a mirror.",
     )
 
@@ -219,6 +187,6 @@ def _explained(error: Exception, source: HubSource) -> ConfigError | RunError:
 def _out_of_reach(source: HubSource, revision: str = "") -> RunError:
     return RunError(
         "offline",
-        f"{source.label} {revision}is not in the cache ({_datasets_cache()}) and the hub is out of reach.\n"
+        f"{source.label} {revision}is not in the cache ({datasets_cache()}) and the hub is out of reach.\n"
         "Run once with a network (HF_ENDPOINT names a mirror), or copy a warm cache and set HF_HOME to it.",
     )
