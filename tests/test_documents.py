@@ -11,7 +11,7 @@ from finished_runs import run_result, split_result
 
 from tiedlm.experiment.comparison import Comparison, summarize
 from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.documents import NUM_RESAMPLES, bootstrap_ratio
+from tiedlm.experiment.documents import NUM_RESAMPLES, bootstrap_ratio, bootstrap_ratios
 from tiedlm.experiment.results import RunResult
 
 LENGTHS = (40, 10, 25, 60, 5, 30, 20, 50, 15, 45, 35, 8)
@@ -86,6 +86,21 @@ def test_documents_of_equal_length_give_scipys_bootstrap_of_a_mean() -> None:
     low, high = bootstrap_ratio(sums, np.full(60, 100))
     expected = reference.confidence_interval
     assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.03 * (expected.high - expected.low))
+
+
+def test_ratios_in_one_go_are_those_one_by_one_in_the_same_resamples() -> None:
+    draws = np.random.default_rng(3)
+    sums, counts = draws.normal(0, 5, (3, 40)), draws.integers(1, 9, (3, 40))
+    together = bootstrap_ratios(sums, counts, 2_000)
+    for found, one, other in zip(together, sums, counts, strict=True):
+        assert found == pytest.approx(bootstrap_ratio(one, other, 2_000), rel=1e-12)
+
+
+def test_resamples_without_a_token_are_left_out() -> None:
+    """One document of twenty has all the tokens: drawn or not, the ratio is its own."""
+    sums, counts = np.zeros((1, 20)), np.zeros((1, 20))
+    sums[0, 7], counts[0, 7] = -6, 4
+    assert bootstrap_ratios(sums, counts, 500) == [(-1.5, -1.5)]
 
 
 def test_a_constant_difference_per_token_has_no_width_whatever_the_lengths() -> None:

@@ -63,18 +63,41 @@ def bootstrap_ratio(
     sums: "np.ndarray", counts: "np.ndarray", num_resamples: int = NUM_RESAMPLES, confidence: float = 0.95
 ) -> Interval:
     """Percentile interval of sum(sums) / sum(counts) when the clusters, both (K,), are drawn anew with replacement."""
+    return bootstrap_ratios(sums[None], counts[None], num_resamples, confidence)[0]
+
+
+def bootstrap_ratios(
+    sums: "np.ndarray", counts: "np.ndarray", num_resamples: int = NUM_RESAMPLES, confidence: float = 0.95
+) -> list[Interval]:
+    """The same of J ratios, (J, K) each, in the very same resamples; those in which a ratio has no count are left out.
+
+    A resample is how often it drew each cluster, so that the sums of all ratios are one product of matrices.
+    """
     import numpy as np
 
-    draws, num_clusters = np.random.default_rng(_SEED), len(sums)
+    draws, num_clusters = np.random.default_rng(_SEED), sums.shape[1]
     rows = max(1, _CELLS_AT_ONCE // num_clusters)
-    ratios: list[np.ndarray] = []
+    found: list[np.ndarray] = []
     for start in range(0, num_resamples, rows):
         size = (min(rows, num_resamples - start), num_clusters)
         drawn = draws.integers(num_clusters, size=size, dtype=np.int32)
-        ratios.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
+        drawn += np.arange(size[0], dtype=np.int32)[:, None] * num_clusters
+        times = np.bincount(drawn.ravel(), minlength=size[0] * num_clusters).reshape(size).astype(np.float64)
+        below = times @ counts.T.astype(np.float64)  # (R, J)
+        found.append(np.divide(times @ sums.T, below, out=np.full(below.shape, np.nan), where=below > 0))
     tail = (1 - confidence) / 2
-    low, high = np.quantile(np.concatenate(ratios), [tail, 1 - tail])
-    return float(low), float(high)
+    ends = np.nanquantile(np.concatenate(found), [tail, 1 - tail], axis=0)
+    return [(float(low), float(high)) for low, high in ends.T]
+
+
+@dataclass(frozen=True)
+class TokenScores:
+    """Every token (N,) of a split: its id, its nll in nats, its document; and what was given to bins by document."""
+
+    target: "np.ndarray"
+    nll: "np.ndarray"
+    document: "np.ndarray"
+    mass: "np.ndarray | None"
 
 
 @dataclass(frozen=True)
@@ -88,6 +111,14 @@ class _Scores:
 
 def _read(run: RunResult, split: str, scores_of: ScoresOf) -> _Scores:
     """Raises UnusableScoresError."""
+    import numpy as np
+
+    scores = read_scores(run, split, scores_of)
+    return _Scores(scores.target, np.bincount(scores.document, weights=scores.nll), np.bincount(scores.document))
+
+
+def read_scores(run: RunResult, split: str, scores_of: ScoresOf) -> TokenScores:
+    """What a run stored of a split's tokens; raises UnusableScoresError where it is not there or not of this result."""
     import zipfile
 
     import numpy as np
@@ -98,10 +129,11 @@ def _read(run: RunResult, split: str, scores_of: ScoresOf) -> _Scores:
     try:
         with np.load(path) as stored:
             nll, target, document = stored["nll"].astype(np.float64), stored["target"], stored["document"]
-        nll_sums = np.bincount(document, weights=nll)
+            mass = stored.get("mass")
+        np.bincount(document)  # raises where these are no documents
     except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
         raise UnusableScoresError(f"the scores of each token {what}, cannot be read ({type(error).__name__})") from None
     result = run.splits[split]
     if len(nll) != result.tokens or not math.isclose(nll.sum(), result.nll, rel_tol=1e-6):
         raise UnusableScoresError(f"the scores of each token {what}, do not add up to its result")
-    return _Scores(target, nll_sums, np.bincount(document))
+    return TokenScores(target, nll, document, mass)

@@ -18,7 +18,7 @@ from typing import Any
 
 from tiedlm.experiment.contrast import Difference, Verdict
 from tiedlm.experiment.significance import LEVEL, holm, p_of_difference, p_of_equality, seeds_needed
-from tiedlm.experiment.statistics import t_interval
+from tiedlm.experiment.statistics import mean, t_interval
 
 
 def judge(differences: Sequence[Difference], primary: str | None, smallest_worthwhile: float) -> list[Difference]:
@@ -66,13 +66,18 @@ def _decided(difference: Difference, size: float) -> dict[str, Any]:
 
 
 def _verdict(difference: Difference) -> Verdict:
-    is_paired = difference.pairing.level != "none" and difference.num_seeds > 0
-    if is_paired and difference.per_seed and not any(difference.per_seed):
+    is_paired = difference.pairing.level != "none"
+    return verdict_of(difference.per_seed if is_paired else [], difference.p_difference, difference.p_equal)
+
+
+def verdict_of(per_seed: Sequence[float], p_difference: float | None, p_equal: float | None) -> Verdict:
+    """What differences of paired seeds (none where they are no pairs) and the p-values of both tests come to."""
+    if per_seed and not any(per_seed):
         return "no_difference"
-    if difference.p_difference is None or difference.p_equal is None or difference.mean is None:
+    if p_difference is None or p_equal is None:
         return "cannot_tell"
-    if difference.p_equal < LEVEL:
+    if p_equal < LEVEL:
         return "equal"
-    if difference.p_difference < LEVEL:
-        return "better" if difference.mean < 0 else "worse"
+    if p_difference < LEVEL:
+        return "better" if mean(per_seed) < 0 else "worse"
     return "cannot_tell"
