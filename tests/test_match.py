@@ -1,23 +1,28 @@
 """Variants of the baseline's size: what their bodies come to, what cannot be reached, what is kept of the counts."""
 
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from small_runs import environment, small_config
 
 from tiedlm.config import ConfigError
 from tiedlm.config_file import packaged_configs
 from tiedlm.experiment.config import Experiment, RunConfig
-from tiedlm.experiment.count import count_model
+from tiedlm.experiment.count import count_configs, count_model
+from tiedlm.experiment.forecast import forecast
 from tiedlm.experiment.known_counts import FILE, KnownCounts
 from tiedlm.experiment.match import TOLERANCE, sizes_in_words, with_matches
+from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.vocabulary import vocab_size_of
 from tiedlm.experiment.whole import whole
 from tiedlm.model.counts import ParameterCounts
+from tiedlm.report.forecast import render_forecast
 from tiedlm.talk import SILENT
 
 V = 8192
@@ -178,6 +183,7 @@ def test_the_text_is_got_ready_where_it_counts_and_a_dry_look_leaves_nothing_beh
 _LIGHT = """
 import sys
 from pathlib import Path
+from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.vocabulary import vocab_size_of
 from tiedlm.experiment.whole import whole
@@ -209,3 +215,30 @@ def test_a_file_of_counts_that_cannot_be_read_is_made_anew(tmp_path: Path) -> No
     assert json.loads(file.read_text())["counts"]
     counts = KnownCounts(file.parent, tmp_path / "cache")
     assert counts(grown.variants["tied+width"]).total == count_of(grown.variants["tied+width"]).total
+
+
+def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path: Path) -> None:
+    small_config(tmp_path)
+    counted = count_configs([str(tmp_path / "small.yaml")], ["match=parameters"], tmp_path / "cache")
+    assert [model.name for model in counted] == ["tied", "untied", "tied+width", "tied+depth"]
+    experiment = whole(experiment_of(tmp_path, "match=parameters"), tmp_path / "runs", tmp_path / "cache")
+    foreseen = forecast(plan(experiment, tmp_path / "runs"), tmp_path / "cache")
+    for model, run in zip(counted, foreseen, strict=True):
+        assert (run["parameters"], run["flops_per_token"]) == (model.counts.total, model.counts.flops_per_token)
+    assert [(run["num_layers"], run["feed_forward_dim"]) for run in foreseen] == [
+        sizes(config) for config in experiment.variants.values()
+    ]
+    stream = io.StringIO()
+    render_forecast(foreseen, Console(file=stream, width=80))
+    shown = stream.getvalue()
+    assert "Variants of unequal cost" in shown
+    for run in foreseen:
+        line = f"{run['variant']} {run['parameters']:,} {run['flops_per_token']:,} {run['num_layers']} "
+        assert f"{line}{run['feed_forward_dim']:,}" in " ".join(shown.split())
+
+
+def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:
+    foreseen = forecast(plan(experiment_of(tmp_path), tmp_path / "runs"), tmp_path / "cache")
+    stream = io.StringIO()
+    render_forecast(foreseen, Console(file=stream, width=80))
+    assert "unequal" not in stream.getvalue()

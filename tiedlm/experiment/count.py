@@ -9,6 +9,7 @@ import torch
 
 from tiedlm.config import ConfigError, Problem
 from tiedlm.experiment.config import RunConfig
+from tiedlm.experiment.match import with_matches
 from tiedlm.experiment.predict import likely_target, predict
 from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
 from tiedlm.experiment.vocabulary import vocab_size_of
@@ -82,19 +83,22 @@ def _count_config(
     if is_shape(name):
         yield from _count_shape(name, settings, foresight)
         return
-    experiment = load_experiment(name, settings)
+    experiment = with_matches(load_experiment(name, settings), lambda run: _count_run(run, cache_dir))
     runs: Mapping[str, RunConfig] = experiment.variants
     if len(runs) == 1:
         (run,) = runs.values()
         runs = {model.tying.type: run.model_copy(update={"model": model}) for model in both_ways(run.model)}
     for variant, run in runs.items():
-        vocab_size = vocab_size_of(run.model, run.data, cache_dir)
-        counts = count_model(run.model, vocab_size, run.max_seq_len, run.data.seq_len)
         label = f"{_short(name)}/{variant}" if several else variant
         seq_len = run.data.seq_len
-        sizes = vocab_size, seq_len, run.max_seq_len
+        sizes = vocab_size_of(run.model, run.data, cache_dir), seq_len, run.max_seq_len
         footprint = foresight.of(run.model, run.training, *sizes) if foresight else None
-        yield Counted(label, run.model.tying.type, seq_len, counts, footprint)
+        yield Counted(label, run.model.tying.type, seq_len, _count_run(run, cache_dir), footprint)
+
+
+def _count_run(run: RunConfig, cache_dir: Path) -> ParameterCounts:
+    vocab_size = vocab_size_of(run.model, run.data, cache_dir)
+    return count_model(run.model, vocab_size, run.max_seq_len, run.data.seq_len)
 
 
 def _short(name: str) -> str:

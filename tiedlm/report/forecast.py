@@ -24,6 +24,10 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
     names = tuple(f"{run['variant']} seed {run['seed']}" for run in runs)
     page.records(Records(names, rows, across="lines"))
     page.blank()
+    sizes = _size_records(runs)
+    if sizes is not None:
+        page.records(sizes)
+        page.blank()
     to_do = [run for run in runs if run["state"] != "finished"]
     page.prose(f"{len(runs)} runs, {len(to_do)} of them not finished.")
     page.prose(
@@ -32,6 +36,21 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
     )
     if any(run["steps"] is None or run["parameters"] is None for run in runs):
         page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
+
+
+def _size_records(runs: Sequence[Mapping[str, Any]]) -> Records | None:
+    """What a token costs in each variant, where that is not the same in all."""
+    first = {run["variant"]: run for run in reversed(runs)}
+    variants = [first[name] for name in dict.fromkeys(run["variant"] for run in runs)]
+    if len({run["flops_per_token"] for run in variants}) == 1:
+        return None
+    rows = (
+        Row.of("parameters", (numbers.count(run["parameters"]) for run in variants)),
+        Row.of("FLOPs per token", (numbers.count(run["flops_per_token"]) for run in variants)),
+        Row.of("layers", (numbers.count(run["num_layers"]) for run in variants)),
+        Row.of("feed-forward", (numbers.count(run["feed_forward_dim"]) for run in variants)),
+    )
+    return Records(tuple(run["variant"] for run in variants), rows, across="lines", title="Variants of unequal cost")
 
 
 def _memory(num_bytes: int | None) -> str:
