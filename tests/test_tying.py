@@ -19,12 +19,33 @@ STRATEGIES = [
     {"type": "untied"},
     {"type": "untied", "output_init": "copy"},
     {"type": "untied", "output_init": "zero", "output_bias": True},
+    {"type": "soft"},
+    {"type": "soft", "norm": "mean_square", "strength": 50.0},
+    {"type": "partial_vocabulary", "shared": 0.5},
+    {"type": "partial_vocabulary", "shared": 7, "share": "rare", "output_bias": True},
+    {"type": "partial_dimensions", "shared": 3},
+    {"type": "projected"},
+    {
+        "type": "projected",
+        "projection_init": "normal",
+        "bias": True,
+        "activation": "gelu",
+        "norm": True,
+        "strength": 0.1,
+    },
+    {"type": "factorized", "width": 3},
+    {"type": "factorized", "width": 5, "share": "table_and_map"},
+    {"type": "factorized", "width": 16, "share": "nothing", "input_scale": "sqrt_dim"},
+    {"type": "progressive"},
+    {"type": "progressive", "direction": "untie"},
 ]
+FREQUENCIES = torch.arange(V).remainder(5)
+"""Of 31 tokens, six or seven for each of five frequencies."""
 
 
 def build(raw: dict[str, object], seed: int = 0) -> Tying:
     config: TyingConfig = TypeAdapter(TyingConfig).validate_python(raw)
-    tying = build_tying(config, V, D)
+    tying = build_tying(config, V, D, FREQUENCIES)
     initialize(tying, seed)
     return tying
 
@@ -63,6 +84,9 @@ def test_the_two_uses_are_distinct_views(strategy: dict[str, object]) -> None:
 
 def test_equal_seeds_give_equal_input_embeddings_whatever_the_strategy(strategy: dict[str, object]) -> None:
     reference = build({"type": "tied"}).state_dict()["input_embedding"]
+    if strategy["type"] == "factorized":  # the one without such a matrix
+        assert all(parameter.shape != (V, D) for parameter in build(strategy).parameters())
+        return
     assert torch.equal(build(strategy).state_dict()["input_embedding"], reference)
     assert not torch.equal(build(strategy, seed=1).state_dict()["input_embedding"], reference)
 
@@ -70,24 +94,32 @@ def test_equal_seeds_give_equal_input_embeddings_whatever_the_strategy(strategy:
 def test_meta_then_materialised_is_built_directly(strategy: dict[str, object]) -> None:
     config: TyingConfig = TypeAdapter(TyingConfig).validate_python(strategy)
     with torch.device("meta"):
-        tying = build_tying(config, V, D)
+        tying = build_tying(config, V, D, FREQUENCIES)
     tying.to_empty(device="cpu")
     initialize(tying, 0)
     direct = build(strategy)
-    assert len(list(tying.parameters())) == len(list(direct.parameters()))
-    assert all(torch.equal(a, b) for a, b in zip(tying.parameters(), direct.parameters(), strict=True))
+    mine, theirs = tying.state_dict(), direct.state_dict()
+    assert list(mine) == list(theirs)
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
 def test_sharing_survives_copies_and_assigned_state(strategy: dict[str, object]) -> None:
     tying = build(strategy)
-    state = {name: tensor.clone() + 1 for name, tensor in tying.state_dict().items()}
+    saved = tying.state_dict().items()
+    state = {name: tensor + 1 if tensor.is_floating_point() else tensor.clone() for name, tensor in saved}
+    ids = torch.arange(V).unsqueeze(0)
+    tying.load_state_dict(state)
     for other in (copy.deepcopy(tying), build(strategy, seed=3)):
-        other.load_state_dict(state, assign=True)
+        other.load_state_dict(copy.deepcopy(state), assign=True)
         assert len(list(other.parameters())) == len(list(tying.parameters()))
-        ids = torch.arange(V).unsqueeze(0)
-        tied = strategy["type"] == "tied"
-        expected = other.embed(ids)[0] / other.input_scale
-        assert torch.allclose(other.output_weight(), expected) or not tied
+        assert torch.equal(other.embed(ids), tying.embed(ids))
+        assert torch.equal(other.output_weight(), tying.output_weight())
+        with torch.no_grad():
+            for parameter in other.parameters():
+                parameter.mul_(2)
+        if strategy["type"] == "tied":
+            torch.testing.assert_close(other.output_weight(), other.embed(ids)[0] / other.input_scale)
+            assert not torch.equal(other.output_weight(), tying.output_weight())
 
 
 def test_gradients_pass_finite_differences(strategy: dict[str, object]) -> None:
@@ -102,11 +134,37 @@ def test_gradients_pass_finite_differences(strategy: dict[str, object]) -> None:
     assert torch.autograd.gradcheck(score, parameters)
 
 
-def test_progress_and_penalty_have_their_types(strategy: dict[str, object]) -> None:
+def test_a_penalty_is_a_number_with_the_gradients_of_finite_differences(strategy: dict[str, object]) -> None:
+    tying = build(strategy).double()
+    for stage in tying.stages:
+        tying.set_progress(stage)
+        penalty = tying.penalty()
+        if penalty is not None:
+            assert penalty.shape == () and penalty > 0
+
+            def penalized(*_: torch.Tensor) -> torch.Tensor:
+                found = tying.penalty()
+                assert found is not None
+                return found
+
+            assert torch.autograd.gradcheck(penalized, list(tying.parameters()))
+
+
+def test_stages_begin_with_the_run_and_what_waits_or_is_left_over_gets_no_gradient(strategy: dict[str, object]) -> None:
     tying = build(strategy)
-    assert isinstance(tying.set_progress(0.0), list)
-    penalty = tying.penalty()
-    assert penalty is None or penalty.shape == ()
+    assert tying.stages[0] == 0.0 and list(tying.stages) == sorted({*tying.stages})
+    for stage in tying.stages:
+        tying.zero_grad()
+        pairs = tying.set_progress(stage)
+        assert all(source.shape == target.shape for source, target in pairs)
+        assert tying.set_progress(stage) == [], "a switch is made once"
+        scores = F.linear(tying.project(tying.embed(torch.arange(V)[None])), tying.output_weight(), tying.output_bias())
+        scores.square().sum().backward()
+        unused = {name for name, parameter in tying.named_parameters() if parameter.grad is None}
+        assert unused <= ({"output_embedding"} if len(tying.stages) > 1 else set())
+    left_over = [name for name, parameter in tying.named_parameters() if parameter.grad is None]
+    idle = {id(parameter) for parameter in tying.idle_at_inference()}
+    assert left_over == [name for name, parameter in tying.named_parameters() if id(parameter) in idle]
 
 
 def test_independent_matrices_are_not_proportional() -> None:

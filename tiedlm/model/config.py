@@ -91,6 +91,7 @@ class TransformerConfig(Config):
         check(self.positions != "rope" or self.head_dim % 2 == 0, f"rope needs an even head_dim, not {self.head_dim}")
         check(self.positions == "rope" or self.rope_scaling is None, "rope_scaling needs positions: rope")
         check(self.positions != "sinusoidal" or self.dim % 2 == 0, f"sinusoidal needs an even dim, not {self.dim}")
+        self.tying.check_sizes(self.vocab_size, self.dim)
         return self
 
 

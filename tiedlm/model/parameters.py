@@ -15,8 +15,13 @@ from tiedlm.tying.base import Tying
 def count_parameters(model: LanguageModel, seq_len: int) -> ParameterCounts:
     """Exact counts by tensor identity, and training FLOPs a token in windows of `seq_len`; works on the meta device."""
     parts = {part: sum(map(torch.numel, members)) for part, members in parameter_parts(model).items()}
+    apart = model.tying.num_input_only()
+    parts["shared_embedding"] -= apart
+    parts["input_embedding"] += apart
+    total = sum(parts.values())
     return ParameterCounts(
-        total=sum(parts.values()),
+        total=total,
+        inference_total=total - sum(map(torch.numel, model.tying.idle_at_inference())),
         non_embedding=parts["body"] + parts["final_norm"],
         flops_per_token=flops_per_token(model, seq_len),
         parts=parts,

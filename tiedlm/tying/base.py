@@ -56,6 +56,19 @@ class Tying(nn.Module):
         """
         return []
 
+    @property
+    def stages(self) -> tuple[float, ...]:
+        """The shares of the run from which on a step may do something else, in order, the first of them 0."""
+        return (0.0,)
+
+    def idle_at_inference(self) -> list[nn.Parameter]:
+        """Parameters that training needs and a trained model does not."""
+        return []
+
+    def num_input_only(self) -> int:
+        """Of matrices from which both sides read, the entries that the output embedding leaves out."""
+        return 0
+
     def initialize(self, draw: Draw) -> None:
         """Give the module's own parameters their starting values; `draw` maps a parameter's name to its generator."""
         if self.bias is not None:

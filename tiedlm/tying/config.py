@@ -1,10 +1,32 @@
 """How the input and the output embedding relate: one config model a strategy."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from tiedlm.config import Config, NonNegative, Positive
+from tiedlm.config import Config, Count, NonNegative, Positive, check
+from tiedlm.problems import shown
+
+Norm = Literal["fro", "mean_square"]
+PartOfRun = Annotated[float, Field(ge=0, le=1)]
+
+
+def _count_or_fraction(value: object) -> object:
+    """1e3 is a whole number to its writer, and 1.0 is all of them, not one."""
+    if isinstance(value, float) and value > 1 and value.is_integer():
+        value = int(value)
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    is_fraction = isinstance(value, float) and 0 <= value <= 1
+    check(is_count or is_fraction, f"{shown(value)}: must be a count (a whole number) or a fraction from 0.0 to 1.0")
+    return value
+
+
+Share = Annotated[int | float, BeforeValidator(_count_or_fraction)]
+"""How many of something: 1 is one of them, 1.0 is all of them."""
+
+
+def _count(share: int | float, total: int) -> int:
+    return share if isinstance(share, int) else round(share * total)
 
 
 class EmbeddingConfig(Config):
@@ -14,6 +36,9 @@ class EmbeddingConfig(Config):
     input_scale: Positive | Literal["sqrt_dim"] = 1.0
     output_bias: bool = False
 
+    def check_sizes(self, vocab_size: int | None, dim: int) -> None:
+        """Raise ValueError where the strategy does not fit; a vocabulary that is not known yet (None) fits."""
+
 
 class TiedConfig(EmbeddingConfig):
     """One matrix for both."""
@@ -21,15 +46,146 @@ class TiedConfig(EmbeddingConfig):
     type: Literal["tied"] = "tied"
 
 
-class UntiedConfig(EmbeddingConfig):
-    """Two matrices. The output one starts `independent`, as a `copy` of the input one, or at `zero`.
+class OwnOutputConfig(EmbeddingConfig):
+    """What of the output embedding is not shared starts `independent`, as a `copy` of the input one, or at `zero`.
 
     `output_init_std` (null: `init_std`) is the scale of an independent start.
     """
 
-    type: Literal["untied"] = "untied"
     output_init: Literal["independent", "copy", "zero"] = "independent"
     output_init_std: NonNegative | None = None
 
 
-TyingConfig = Annotated[TiedConfig | UntiedConfig, Field(discriminator="type")]
+class UntiedConfig(OwnOutputConfig):
+    """Two matrices."""
+
+    type: Literal["untied"] = "untied"
+
+
+class SoftConfig(OwnOutputConfig):
+    """Two matrices, input E and output W, with a penalty on their distance.
+
+    fro: `strength` times the Frobenius norm of E - W; mean_square: `strength` times the mean of its squared entries.
+    """
+
+    type: Literal["soft"] = "soft"
+    strength: Positive = 0.1
+    norm: Norm = "fro"
+
+
+class PartialVocabularyConfig(OwnOutputConfig):
+    """One row for each of the `shared` most frequent tokens of the train split (or the rarest), two for each other.
+
+    `shared` is a count of tokens where whole, else a fraction of the vocabulary.
+    """
+
+    type: Literal["partial_vocabulary"] = "partial_vocabulary"
+    shared: Share
+    share: Literal["frequent", "rare"] = "frequent"
+
+    def num_shared(self, vocab_size: int) -> int:
+        """How many rows are shared."""
+        return _count(self.shared, vocab_size)
+
+    def check_sizes(self, vocab_size: int | None, dim: int) -> None:
+        fits = vocab_size is None or self.num_shared(vocab_size) <= vocab_size
+        check(fits, f"tying.shared {self.shared:,} is more than the {vocab_size or 0:,} rows of the vocabulary")
+
+
+class PartialDimensionsConfig(OwnOutputConfig):
+    """The first `shared` columns are one matrix's, the others are two.
+
+    `shared` is a count of columns where whole, else a fraction of the width.
+    """
+
+    type: Literal["partial_dimensions"] = "partial_dimensions"
+    shared: Share
+
+    def num_shared(self, dim: int) -> int:
+        """How many columns are shared."""
+        return _count(self.shared, dim)
+
+    def check_sizes(self, vocab_size: int | None, dim: int) -> None:
+        check(self.num_shared(dim) <= dim, f"tying.shared {self.shared:,} is more than the {dim:,} columns (dim)")
+
+
+class ProjectedConfig(EmbeddingConfig):
+    """One matrix for both, and a trained D x D map on the hidden state before it is scored.
+
+    Map, `bias`, `activation` and `norm` (a layer norm) follow each other. `strength` (null: none) times the Frobenius
+    norm of the map is a penalty. A `normal` start has the variance 1/D, an `identity` is the tied function.
+    """
+
+    type: Literal["projected"] = "projected"
+    projection_init: Literal["identity", "normal"] = "identity"
+    bias: bool = False
+    activation: Literal["gelu", "relu", "tanh"] | None = None
+    norm: bool = False
+    strength: Positive | None = None
+
+
+class FactorizedConfig(EmbeddingConfig):
+    """A V x `width` table, a map from `width` to the model's width after it, and one back before the scores.
+
+    `share`: one table with two maps, one table with one map (used transposed on the way out), or two of each.
+    """
+
+    type: Literal["factorized"] = "factorized"
+    width: Count
+    share: Literal["table", "table_and_map", "nothing"] = "table"
+
+
+_DIRECTIONS: dict[str, dict[str, Any]] = {
+    "tie": {"switch_at": 0.3, "penalty_from": 0.1, "strength": 0.1, "norm": "fro"},
+    "untie": {"switch_at": 0.5},
+}
+
+
+class ProgressiveConfig(OwnOutputConfig):
+    """Two matrices that become one at the fraction `switch_at` of the run (tie), or one that becomes two (untie).
+
+    tie: independent until `penalty_from`, with the penalty of `soft` until `switch_at`, their mean from then on.
+    untie: two that start equal at `switch_at`, so what the output starts from is not asked.
+    Keys that belong to `tie` alone are null for `untie` and must not be set.
+    """
+
+    type: Literal["progressive"] = "progressive"
+    direction: Literal["tie", "untie"] = "tie"
+    switch_at: PartOfRun
+    penalty_from: PartOfRun | None = None
+    strength: Positive | None = None
+    norm: Norm | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        direction = raw.get("direction", "tie")
+        defaults = _DIRECTIONS.get(direction, {}) if isinstance(direction, str) else {}
+        given = {key: value for key, value in raw.items() if value is not None or key not in defaults}
+        return {"switch_at": 0.5, **defaults, **given}
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.penalty_from is not None:
+            later = f"penalty_from {self.penalty_from:g} is above switch_at {self.switch_at:g}"
+            check(self.penalty_from <= self.switch_at, f"{later}; give equal ones for no penalty")
+        if self.direction == "untie":
+            for key in ("penalty_from", "strength", "norm", "output_init_std"):
+                check(getattr(self, key) is None, f"{key} means nothing to direction: untie")
+            check(self.output_init == "independent", "output_init means nothing to direction: untie")
+        return self
+
+
+TyingConfig = Annotated[
+    TiedConfig
+    | UntiedConfig
+    | SoftConfig
+    | PartialVocabularyConfig
+    | PartialDimensionsConfig
+    | ProjectedConfig
+    | FactorizedConfig
+    | ProgressiveConfig,
+    Field(discriminator="type"),
+]

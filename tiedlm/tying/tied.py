@@ -4,13 +4,13 @@ from torch import Tensor, nn
 
 from tiedlm.initialization import Draw, normal_
 from tiedlm.tying.base import Tying, matrix
-from tiedlm.tying.config import TiedConfig
+from tiedlm.tying.config import EmbeddingConfig
 
 
 class Tied(Tying):
     """The input embedding is the output embedding."""
 
-    def __init__(self, config: TiedConfig, vocab_size: int, dim: int) -> None:
+    def __init__(self, config: EmbeddingConfig, vocab_size: int, dim: int) -> None:
         super().__init__(config, vocab_size, dim)
         self.input_embedding = nn.Parameter(matrix(vocab_size, dim))
 

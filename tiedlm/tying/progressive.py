@@ -1,0 +1,95 @@
+"""Two matrices of which only one is in use for a part of the run."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tiedlm.initialization import Draw
+from tiedlm.tying.base import ParameterPair
+from tiedlm.tying.config import ProgressiveConfig
+from tiedlm.tying.soft import distance
+from tiedlm.tying.untied import Untied
+
+_PENALIZED, _SWITCHED = 1, 2
+
+
+class Progressive(Untied):
+    """Where in the run a model is, saved with it. The matrix that is not in use gets no gradient, so no update."""
+
+    saved_stage: Tensor
+
+    def __init__(self, config: ProgressiveConfig, vocab_size: int, dim: int) -> None:
+        super().__init__(config, vocab_size, dim)
+        self.switch_at = config.switch_at
+        self.penalty_from = config.switch_at if config.penalty_from is None else config.penalty_from
+        self.register_buffer("saved_stage", torch.empty((), dtype=torch.long))
+        self.stage = 0  # what the buffer says, without asking the device
+
+    @property
+    def stages(self) -> tuple[float, ...]:
+        return tuple(sorted({0.0, self.penalty_from, self.switch_at} - {1.0}))
+
+    def set_progress(self, fraction: float) -> list[ParameterPair]:
+        before = self.stage
+        self._enter((fraction >= self.penalty_from) + (fraction >= self.switch_at))
+        return self.switch() if before < _SWITCHED == self.stage else []
+
+    def switch(self) -> list[ParameterPair]:
+        """Give the matrix that is used from now on its values; returns whose optimizer state goes where."""
+        raise NotImplementedError
+
+    def initialize(self, draw: Draw) -> None:
+        super().initialize(draw)
+        self._enter(0)
+
+    def _enter(self, stage: int) -> None:
+        self.stage = stage
+        self.saved_stage.fill_(stage)
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        super()._load_from_state_dict(*args, **kwargs)
+        self.stage = int(self.saved_stage)
+
+
+class ProgressiveTie(Progressive):
+    """Two matrices, then two that are drawn together, then the mean of both as one."""
+
+    def __init__(self, config: ProgressiveConfig, vocab_size: int, dim: int) -> None:
+        super().__init__(config, vocab_size, dim)
+        assert config.strength is not None and config.norm is not None  # filled in by the config
+        self.strength, self.norm = config.strength, config.norm
+
+    def output_weight(self) -> Tensor:
+        used = self.input_embedding if self.stage == _SWITCHED else self.output_embedding
+        return used.view_as(used)
+
+    def penalty(self) -> Tensor | None:
+        if self.stage != _PENALIZED:
+            return None
+        return self.strength * distance(self.input_embedding, self.output_embedding, self.norm)
+
+    @torch.no_grad()
+    def switch(self) -> list[ParameterPair]:
+        """The gradients of the output side are the larger ones: their moments fit the sum of both sides better."""
+        self.input_embedding.add_(self.output_embedding).div_(2)
+        return [(self.output_embedding, self.input_embedding)]
+
+    def idle_at_inference(self) -> list[nn.Parameter]:
+        return [self.output_embedding] if self.switch_at < 1 else []
+
+
+class ProgressiveUntie(Progressive):
+    """One matrix, then two that start from it."""
+
+    def output_weight(self) -> Tensor:
+        used = self.output_embedding if self.stage == _SWITCHED else self.input_embedding
+        return used.view_as(used)
+
+    @torch.no_grad()
+    def switch(self) -> list[ParameterPair]:
+        self.output_embedding.copy_(self.input_embedding)
+        return [(self.input_embedding, self.output_embedding)]
+
+    def idle_at_inference(self) -> list[nn.Parameter]:
+        return [] if self.switch_at < 1 else [self.output_embedding]
