@@ -1,9 +1,9 @@
 """The memory that a training step will need, found without having it.
 
 The second step of a run is taken on fake tensors, which have a size and no values, and every storage is followed from
-its allocation to its end. They are fake tensors of the CPU whatever the device, so that a laptop can tell what a GPU
-will need. Not modelled: what a kernel takes for itself (cuBLAS keeps some tens of MB), fragmentation, a compiler.
-Attention on a GPU is taken to be fused.
+its allocation to its end. Where the tying goes through stages the one with the largest peak counts. They are fake
+tensors of the CPU whatever the device, so that a laptop can tell what a GPU will need. Not modelled: what a kernel
+takes for itself (cuBLAS keeps some tens of MB), fragmentation, a compiler. Attention on a GPU is taken to be fused.
 """
 
 import weakref
@@ -50,8 +50,12 @@ def predict_peak(
         from torch._subclasses.fake_tensor import FakeTensorMode
 
         with FakeTensorMode():
-            step = _Step(build_model(model, vocab_size, max_seq_len), training, target)
-            return step.trace(vocab_size, seq_len).footprint(empty, step.persistent_bytes())
+            found = []
+            for stage in build_model(model, vocab_size, max_seq_len).tying.stages:
+                step = _Step(build_model(model, vocab_size, max_seq_len), training, target)
+                step.model.tying.set_progress(stage)
+                found.append(step.trace(vocab_size, seq_len).footprint(empty, step.persistent_bytes()))
+            return max(found, key=lambda footprint: footprint.peak_bytes or 0)
     except Exception as error:  # noqa: BLE001 (torch's private parts may change: a run must not be lost over an estimate)
         first_line = (str(error).splitlines() or [""])[0]
         return empty.model_copy(update={"reason": f"{type(error).__name__}: {first_line}"})
