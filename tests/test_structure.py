@@ -38,6 +38,7 @@ PARTS = [
 REPORT_READS = {
     "comparison",
     "contrast",
+    "frequency",
     "measures",
     "noise_floor",
     "pairing",

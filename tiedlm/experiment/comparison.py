@@ -8,8 +8,10 @@ from typing import Literal
 from pydantic import ValidationError
 
 from tiedlm.config import Config, ConfigError, Problem
+from tiedlm.experiment.breakdown import break_down
 from tiedlm.experiment.contrast import Difference, contrasts
 from tiedlm.experiment.documents import ScoresOf
+from tiedlm.experiment.frequency import Frequency
 from tiedlm.experiment.judgement import judge
 from tiedlm.experiment.noise_floor import NoiseFloor, measure_noise
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
@@ -19,6 +21,8 @@ from tiedlm.experiment.verdict import Conditions, conditions_in_words, statement
 from tiedlm.files import write_atomic
 
 COMPARISON_FILE = "comparison.json"
+EDITION = 3
+"""Counts what `summarize` makes of the same runs: what an earlier edition stored is made anew."""
 _NOTHING = "No run has finished: there is nothing to compare."
 
 
@@ -49,6 +53,7 @@ class Comparison(Config):
     variants: list[VariantSummary]
     differences: list[Difference]
     noise_floor: NoiseFloor | None = None
+    frequency: Frequency | None = None
     failures: list[RunFailure]
     pending: list[Pending]
     notes: list[str]
@@ -103,6 +108,7 @@ def summarize(
         variants=variants,
         differences=differences,
         noise_floor=measure_noise(runs, baseline, differences),
+        frequency=break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, scores_of),
         failures=list(failures),
         pending=pending,
         notes=list(_notes(runs)),
