@@ -51,12 +51,12 @@ def compare(
     debug: options.Debug = False,
 ) -> None:
     """Train what is lacking, then compare. Finished runs are not trained again; failed ones are listed."""
-    from tiedlm.experiment import compare as experiments
-
     folders, config = _sort_out(what or [], runs_dir)
     if folders:
+        from tiedlm.experiment.gather import gather
+
         _refuse_changes(settings, device, fresh, dry_run)
-        comparison, failed = experiments.gather(folders, baseline, primary, smallest_worthwhile), False
+        comparison, failed = gather(folders, baseline, primary, smallest_worthwhile), False
     else:
         changes = options.all_settings(
             settings,
@@ -76,9 +76,10 @@ def compare(
 
             print_forecast(plan(whole(experiment, runs_dir, cache), runs_dir), cache, as_json)
             return
+        from tiedlm.experiment.compare import compare as carry_out_and_compare
         from tiedlm.talk import Talk
 
-        comparison = experiments.compare(
+        comparison = carry_out_and_compare(
             experiment,
             runs_dir=runs_dir,
             cache_dir=cache,

@@ -12,10 +12,11 @@ from small_runs import LONG, Heard, carry_out, has_trained, meanwhile, small_con
 
 from tiedlm.config import ConfigError
 from tiedlm.errors import Interrupted
-from tiedlm.experiment.compare import compare, gather, lacking_runs
+from tiedlm.experiment.compare import compare, lacking_runs
 from tiedlm.experiment.comparison import Comparison, load_comparison
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.documents import FEWEST_DOCUMENTS
+from tiedlm.experiment.gather import gather
 from tiedlm.experiment.plan import pick, place, plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunResult
@@ -23,7 +24,7 @@ from tiedlm.experiment.store import RunFolder
 from tiedlm.talk import SILENT
 
 WILD = "  wild: {model: {tying: {type: untied}}, training: {learning_rate: 1e20, max_grad_norm: null}}\n"
-HUGE = "  huge: {model: {dim: 1099511627776, num_heads: 1}}\n"
+HUGE = "  huge: {model: {dim: 1048576, num_heads: 1}}\n"
 
 
 def experiment_with(folder: Path, first: str, *settings: str) -> Experiment:
@@ -92,7 +93,7 @@ def test_a_second_call_starts_nothing_and_writes_nothing(
     assert compare_in(folder, experiment, shown) == comparison
     assert time.monotonic() - began < 0.5, "no process can start in that time"
     assert (stamps(folder), shown) == (before, [])
-    assert lacking_runs(experiment, folder / "runs") == [], "what diverged would diverge again"
+    assert lacking_runs(plan(experiment, folder / "runs")) == [], "what diverged would diverge again"
 
 
 def test_what_is_stored_is_made_anew_when_a_result_changes(
@@ -123,7 +124,7 @@ def test_a_run_is_lacking_again_when_its_result_is_gone(
     file = folder / "runs" / "small" / "untied" / "seed-1" / "result.json"
     kept = file.read_text()
     file.unlink()
-    lacking = lacking_runs(experiment, folder / "runs")
+    lacking = lacking_runs(plan(experiment, folder / "runs"))
     file.write_text(kept)
     assert [run.label for run in lacking] == ["untied seed 1"]
 
@@ -158,6 +159,8 @@ def test_folders_are_compared_as_experiments_or_as_runs(
     )
     assert ours is not None and theirs is not None
     assert ours == pytest.approx(-theirs)
+    assert gather([home]) == turned, "until told otherwise"
+    assert gather([home], baseline="untied") == whole
 
 
 def test_the_intervals_over_documents_come_from_the_scores_of_the_runs(
@@ -181,6 +184,7 @@ def test_how_to_judge_is_kept_with_the_comparison_until_told_otherwise(
     assert gather([home]) == told
     turned = gather([home], baseline="tied")
     assert (turned.primary, turned.smallest_worthwhile) == ("untied", 100.0)
+    assert gather([home]) == turned
     assert compare_in(folder, experiment, []) == comparison, "a config says it itself"
 
 
@@ -253,7 +257,7 @@ def test_two_single_runs_of_one_experiment_are_compared(tmp_path: Path) -> None:
     for shown, result in zip(comparison.variants, results, strict=True):
         assert shown.splits["test"].nll == result.splits["test"].nll
     assert len(comparison.differences) == 2
-    assert lacking_runs(load_experiment(small_config(tmp_path)), tmp_path / "runs") == []
+    assert lacking_runs(plan(load_experiment(small_config(tmp_path)), tmp_path / "runs")) == []
 
 
 def test_a_folder_that_cannot_be_written_to_can_still_be_compared(tmp_path: Path) -> None:
@@ -269,7 +273,7 @@ def test_m03_a_variant_that_no_memory_holds_leaves_the_others_alone_and_is_tried
     comparison = compare_in(tmp_path, experiment, [])
     assert [(failure.variant, failure.kind) for failure in comparison.failures] == [("huge", "out_of_memory")]
     assert [variant.name for variant in comparison.variants] == ["tied", "untied"]
-    assert [run.label for run in lacking_runs(experiment, tmp_path / "runs")] == ["huge seed 0"]
+    assert [run.label for run in lacking_runs(plan(experiment, tmp_path / "runs"))] == ["huge seed 0"]
 
 
 def test_an_interrupt_stops_the_comparison_and_not_only_the_run(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from tiedlm.files import write_atomic
 COMPARISON_FILE = "comparison.json"
 EDITION = 3
 """Counts what `summarize` makes of the same runs: what an earlier edition stored is made anew."""
+EDITION = 3
+"""Counts what `summarize` makes of the same runs: what an earlier edition stored is made anew."""
 _NOTHING = "No run has finished: there is nothing to compare."
 
 

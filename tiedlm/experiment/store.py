@@ -158,11 +158,14 @@ def to_json(document: Any) -> str:
 
 
 def _read(path: Path, record: type[Record]) -> Record | None:
-    if not path.is_file():
-        return None
+    return parse_record(path.read_bytes(), path, record) if path.is_file() else None
+
+
+def parse_record(content: bytes, path: Path, record: type[Record]) -> Record:
+    """What stands in a file of a run; raises RunError("corrupt") that names `path` where it is no such record."""
     try:
-        return record.model_validate_json(path.read_text(encoding="utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
+        return record.model_validate_json(content)
+    except ValidationError as error:
         reason = str(error).splitlines()[0]
         raise RunError(
             "corrupt", f"{path} is not a {record.__name__} ({reason}); --fresh starts that run again"
