@@ -8,7 +8,7 @@ import pytest
 
 from tiedlm.config import ConfigError, parse
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.schedule import Schedule
+from tiedlm.training.schedule import Schedule, steps_before_decay
 
 
 def schedule(num_steps: int, **keys: Any) -> Schedule:
@@ -85,3 +85,13 @@ def test_every_whole_number_of_epochs_is_exact() -> None:
     for epochs in range(1, 40):
         config = parse(TrainingConfig, {"batch_size": 7, "learning_rate": 0.1, "epochs": float(epochs)})
         assert config.num_steps(seq_len=8, num_windows=29) == -(-epochs * 29 // 7)
+
+
+@pytest.mark.parametrize("decay", [1, 7, 0.25, 0.99])
+def test_the_steps_before_a_decay_are_those_at_the_peak(decay: float) -> None:
+    rates = [schedule(40, schedule="wsd", decay=decay)(step) for step in range(40)]
+    count = steps_before_decay("wsd", decay, 40)
+    assert count is not None
+    assert rates[:count] == [0.1] * count
+    assert all(rate < 0.1 for rate in rates[count:])
+    assert (steps_before_decay("constant", None, 40), steps_before_decay("cosine", None, 40)) == (40, None)

@@ -45,6 +45,7 @@ REPORT_READS = {
     "results",
     "statistics",
     "summary",
+    "tokens_to_reach",
     "verdict",
 }
 """What the report may know of an experiment: its results, and nothing that runs it."""

@@ -18,11 +18,10 @@ from tiedlm.experiment.results import Corpus, RunFailure, RunResult
 from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.summary import VariantSummary, summarize_variant
 from tiedlm.experiment.verdict import Conditions, conditions_in_words, statements
+from tiedlm.experiment.tokens_to_reach import TokensToReach, tokens_to_reach
 from tiedlm.files import write_atomic
 
 COMPARISON_FILE = "comparison.json"
-EDITION = 3
-"""Counts what `summarize` makes of the same runs: what an earlier edition stored is made anew."""
 EDITION = 3
 """Counts what `summarize` makes of the same runs: what an earlier edition stored is made anew."""
 _NOTHING = "No run has finished: there is nothing to compare."
@@ -58,6 +57,7 @@ class Comparison(Config):
     frequency: Frequency | None = None
     failures: list[RunFailure]
     pending: list[Pending]
+    tokens_to_reach: TokensToReach | None = None
     notes: list[str]
     sources: dict[str, str] = {}  # noqa: RUF012 (a frozen model); SHA-256 of every result and failure it is made of
 
@@ -116,6 +116,7 @@ def summarize(
         notes=list(_notes(runs)),
     )
 
+        tokens_to_reach=tokens_to_reach(runs, baseline),
 
 def default_primary(order: Sequence[str], baseline: str) -> str | None:
     """The first variant that is not the baseline."""

@@ -15,8 +15,12 @@ from tiedlm.report.noise_floor import noise_floor_records, noise_floor_remarks
 from tiedlm.report.page import Page
 from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
+from tiedlm.report.tokens_to_reach import reach_records, reach_remarks
 
-PARTS_BESIDE: tuple[Part, ...] = (Part("Noise floor", noise_floor_records, noise_floor_remarks),)
+PARTS_BESIDE: tuple[Part, ...] = (
+    Part("Noise floor", noise_floor_records, noise_floor_remarks),
+    Part("Tokens to reach the same loss", reach_records, reach_remarks),
+)
 """What is shown beside the main figures, in this order."""
 
 

@@ -44,6 +44,17 @@ class Schedule:
                 return float((self.config.gamma or 1.0) ** passed)
 
 
+def steps_before_decay(schedule: str, decay: float | None, num_steps: int) -> int | None:
+    """How many steps are taken before the rate falls from its peak; None where it falls as of the warm-up."""
+    match schedule:
+        case "constant":
+            return num_steps
+        case "wsd":
+            return num_steps - _in_steps(decay or 0, num_steps)
+        case _:
+            return None
+
+
 def _in_steps(length: float, num_steps: int) -> int:
     """Whole numbers are steps, others fractions of the run."""
     return length if isinstance(length, int) else round(length * num_steps)

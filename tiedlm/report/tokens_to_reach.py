@@ -1,0 +1,61 @@
+"""How many tokens each variant needs to get as far as the baseline."""
+
+from collections.abc import Iterator
+
+from tiedlm.experiment.comparison import Comparison
+from tiedlm.experiment.tokens_to_reach import SeedReach, TokensToReach, VariantReach
+from tiedlm.report import numbers
+from tiedlm.report.records import Records, Row
+
+
+def reach_remarks(comparison: Comparison) -> Iterator[str]:
+    """One sentence, where there are figures."""
+    reach = comparison.tokens_to_reach
+    if reach is None:
+        return
+    of_own = f"of what {reach.baseline} itself takes"
+    said = [
+        f"{one.variant} after {_tokens(one.tokens)} tokens ({100 * one.share:.0f} % {of_own})"
+        for one in reach.variants
+        if one.tokens is not None and one.share is not None and one.variant != reach.baseline
+    ]
+    if said:
+        yield f"Validation: {_what(reach)} is reached by {', '.join(said)}."
+
+
+def reach_records(comparison: Comparison) -> list[Records]:
+    """Mean tokens over the seeds and those of each seed."""
+    reach = comparison.tokens_to_reach
+    if reach is None:
+        return []
+    title = f"Training tokens to reach {_what(reach)} on validation, linear between validations"
+    if reach.reason is not None:
+        return [Records((reach.baseline,), (Row.of("tokens", (f"{numbers.NOTHING} ({reach.reason})",)),), title=title)]
+    seeds = sorted({one.seed for variant in reach.variants for one in variant.per_seed})
+    rows = [
+        Row.of("mean over seeds", (_mean(variant) for variant in reach.variants)),
+        Row.of(f"share of {reach.baseline}'s", (_share(variant) for variant in reach.variants)),
+        *(Row.of(f"seed {seed}", (_of_seed(variant, seed) for variant in reach.variants), 1) for seed in seeds),
+    ]
+    return [Records(tuple(variant.variant for variant in reach.variants), tuple(rows), title=title)]
+
+
+def _what(reach: TokensToReach) -> str:
+    return f"{reach.baseline}'s {'last loss before the decay' if reach.is_final is False else 'final loss'}"
+
+
+def _tokens(count: float | None) -> str:
+    return numbers.count(None if count is None else round(count))
+
+
+def _mean(variant: VariantReach) -> str:
+    return f"{numbers.NOTHING} ({variant.reason})" if variant.tokens is None else _tokens(variant.tokens)
+
+
+def _share(variant: VariantReach) -> str:
+    return numbers.NOTHING if variant.share is None else f"{100 * variant.share:.1f} %"
+
+
+def _of_seed(variant: VariantReach, seed: int) -> str:
+    found: SeedReach | None = next((one for one in variant.per_seed if one.seed == seed), None)
+    return _tokens(found.tokens if found else None)
