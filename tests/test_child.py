@@ -184,7 +184,7 @@ def test_what_the_run_raises_is_raised_here(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="300") as error:
         in_child(small_run(tmp_path, "model.vocab_size=300"))
     assert [problem.key for problem in error.value.problems] == ["model.vocab_size"]
-    run = small_run(tmp_path, "model.dim=1099511627776", "model.num_heads=1")
+    run = small_run(tmp_path, "model.dim=1048576", "model.num_heads=1")
     with pytest.raises(RunError) as failed:
         in_child(run)
     assert failed.value.kind == "out_of_memory"

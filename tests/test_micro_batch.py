@@ -78,7 +78,7 @@ def test_what_does_not_fit_is_halved_for_all_and_written_down(tmp_path: Path) ->
 
 def test_a_variant_that_comes_later_is_tried_too_and_may_only_make_the_size_smaller(tmp_path: Path) -> None:
     """Two single runs of one experiment: the second may not take on trust what was tried of the first."""
-    small, large = small_run(tmp_path), small_run(tmp_path, "model.dim=1099511627776", "model.num_heads=1")
+    small, large = small_run(tmp_path), small_run(tmp_path, "model.dim=1048576", "model.num_heads=1")
     heard = Heard()
     assert agree([small], V, heard) == 4
     assert agree([small_run(tmp_path, seed=9)], V, heard) == 4
@@ -90,7 +90,7 @@ def test_a_variant_that_comes_later_is_tried_too_and_may_only_make_the_size_smal
 
 
 def test_a_model_that_no_memory_holds_does_not_fit_and_one_window_is_the_least(tmp_path: Path) -> None:
-    settings = ("training.batch_size=1", "model.dim=1099511627776", "model.num_heads=1")
+    settings = ("training.batch_size=1", "model.dim=1048576", "model.num_heads=1")
     runs = plan(small_experiment(tmp_path, *settings), tmp_path / "runs")
     with pytest.raises(RunError, match="not even one window") as error:
         agree(runs, V, Heard())

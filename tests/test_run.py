@@ -314,7 +314,7 @@ def test_a_model_ruined_by_its_last_step_has_diverged_too(tmp_path: Path) -> Non
 
 
 def test_m03_a_model_that_no_memory_holds_is_a_failure_that_is_kept(tmp_path: Path) -> None:
-    run = small_run(tmp_path, "model.dim=1099511627776", "model.num_heads=1")  # V D is a petabyte: refused at once
+    run = small_run(tmp_path, "model.dim=1048576", "model.num_heads=1")  # D x 3 D is 12 TiB: refused at once
     failed = failure_of(run, "out_of_memory")
     assert "tied seed 0" in str(failed)
     assert "micro_batch_size" in str(failed)

@@ -28,6 +28,17 @@ def claimed(folder: Path) -> RunFolder:
     return store
 
 
+def test_a_run_that_failed_before_anything_was_saved_gives_way_to_another(tmp_path: Path) -> None:
+    store, other = claimed(tmp_path), small_run(tmp_path, "training.learning_rate=1").config
+    store.fail(store.config(), FAILURE)
+    store.claim(other)
+    assert store.config() == other and store.failure() is None
+    store.fail(other, FAILURE)
+    (store.checkpoints / "step-2").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="--fresh"):
+        store.claim(small_run(tmp_path).config)
+
+
 @pytest.mark.parametrize(
     ("settings", "key"),
     [

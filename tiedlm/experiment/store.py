@@ -51,14 +51,18 @@ class RunFolder:
 
     def claim(self, config: RunConfig) -> None:
         """Write the config, or check that the run already here is the same; ConfigError names the first difference."""
-        if self.config_file.is_file():
-            self.check_identity(config)
-        else:
+        self.check_identity(config)
+        if not self._is_taken():
             write_atomic(self.config_file, dump_yaml(config.model_dump(mode="json")))
+            self.failure_file.unlink(missing_ok=True)
+
+    def _is_taken(self) -> bool:
+        """Whether a run is here that could be lost: not one that failed before anything of it was saved."""
+        return self.config_file.is_file() and not (self.failure() and not any(self.checkpoints.glob("step-*")))
 
     def check_identity(self, config: RunConfig) -> None:
         """Raise ConfigError where the run here computes something else than `config`."""
-        if not self.config_file.is_file():
+        if not self._is_taken():
             return
         difference = first_difference(self.config(), config)
         if difference:
