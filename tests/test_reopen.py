@@ -77,7 +77,13 @@ def test_a_sample_hangs_on_its_seed_and_the_likeliest_on_nothing(trained: tuple[
         return generate_text(run.directory, "Paragraph", cache_dir=cache, num_tokens=30, **sampled)
 
     assert text(1, 1.0) == text(1, 1.0) != text(2, 1.0)
-    assert text(1, 0.0) == text(2, 0.0) == text(3, 1.0, top_k=1)
+    assert text(1, 0.0) == text(2, 0.0) == text(3, 1.0, top_k=1) == text(4, 1e-40)
+
+
+def test_a_prompt_of_bytes_that_are_no_text_is_refused(trained: tuple[Run, RunResult]) -> None:
+    run, _ = trained
+    with pytest.raises(ConfigError, match="--prompt: holds bytes that are no text"):
+        generate_text(run.directory, "caf\udce9", cache_dir=cache_of(run), num_tokens=1)
 
 
 def test_nothing_that_is_stored_changes(trained: tuple[Run, RunResult]) -> None:

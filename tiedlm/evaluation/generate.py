@@ -40,4 +40,5 @@ def _draw(logits: Tensor, temperature: float, top_k: int | None, generator: torc
         return int(logits.argmax())
     if top_k is not None and top_k < len(logits):
         logits = logits.masked_fill(logits < logits.topk(top_k).values[-1], -torch.inf)
-    return int(torch.multinomial((logits / temperature).softmax(-1), 1, generator=generator))
+    above = (logits.double() - logits.max()) / temperature  # at most 0: no temperature makes it overflow
+    return int(torch.multinomial(above.softmax(-1), 1, generator=generator))

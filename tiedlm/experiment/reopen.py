@@ -62,7 +62,12 @@ def generate_text(
     device: str | None = None,
     talk: Talk = SILENT,
 ) -> str:
-    """What the newest checkpoint writes after `prompt`, which stands after an end of text."""
+    """What the newest checkpoint writes after `prompt`, which stands after an end of text.
+
+    Raises ConfigError where the prompt is no text (bytes of a shell's argument that are not in its encoding).
+    """
+    if any("\ud800" <= symbol <= "\udfff" for symbol in prompt):
+        raise ConfigError(Problem("--prompt", "holds bytes that are no text in this terminal's encoding"))
     setup = open_run(directory, cache_dir, talk, device)
     ids = [setup.data.end_of_text, *setup.data.encode(prompt)]
     new = generate(
