@@ -1,9 +1,10 @@
 """Bring single runs to their end, each in a process of its own. Free of torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tiedlm.data.prepare import prepare
+from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.child import run_in_child
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import Run, place
@@ -23,6 +24,44 @@ def carry_out(
     for note in prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk).notes:
         talk.say(f"{prefix}{note}")
     run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
+
+
+def carry_out_each(
+    runs: Sequence[Run],
+    lacking: Sequence[Run],
+    *,
+    cache_dir: Path,
+    fresh: bool = False,
+    talk: Talk = SILENT,
+    what: str = "",
+) -> Iterator[tuple[Run, Sequence[Run]]]:
+    """Carry out those of a plan's `runs` that are lacking; yields each of them, and those still to come.
+
+    A run that fails is said, and the others go on. Raises ConfigError, Interrupted, RunError where no run could go on.
+    """
+    for number, run in enumerate(lacking, start=1):
+        prefix = f"[{what}{number}/{len(lacking)}] " if len(lacking) > 1 else ""
+        siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]
+        try:
+            carry_out(run, siblings, cache_dir=cache_dir, fresh=fresh, talk=talk, prefix=prefix)
+        except RunError as error:
+            if error.kind in ("interrupted", *OUTSIDE):
+                raise
+            talk.say(f"{prefix}{run.label} failed: {error}")
+        yield run, lacking[number:]
+
+
+def lacking_runs(runs: Sequence[Run]) -> list[Run]:
+    """Those of a plan that have neither a result nor diverged, which they would again."""
+    return [run for run in runs if _lacks(run)]
+
+
+def _lacks(run: Run) -> bool:
+    folder = RunFolder(run.directory)
+    if folder.result() is not None:
+        return False
+    failure = folder.failure()
+    return failure is None or failure.kind != "diverged"
 
 
 def train(experiment: Experiment, run: Run, *, cache_dir: Path, fresh: bool = False, talk: Talk = SILENT) -> RunResult:

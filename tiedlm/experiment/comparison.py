@@ -17,6 +17,7 @@ from tiedlm.experiment.noise_floor import NoiseFloor, measure_noise
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
 from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.summary import VariantSummary, summarize_variant
+from tiedlm.experiment.tuning import Tuning
 from tiedlm.experiment.verdict import Conditions, conditions_in_words, statements
 from tiedlm.experiment.tokens_to_reach import TokensToReach, tokens_to_reach
 from tiedlm.files import write_atomic
@@ -53,6 +54,7 @@ class Comparison(Config):
     corpus: Corpus | None
     variants: list[VariantSummary]
     differences: list[Difference]
+    tuning: Tuning | None = None
     noise_floor: NoiseFloor | None = None
     frequency: Frequency | None = None
     failures: list[RunFailure]
@@ -72,14 +74,16 @@ def summarize(
     *,
     primary: str | None = None,
     smallest_worthwhile: float = SMALLEST_WORTHWHILE,
+    tuning: Tuning | None = None,
     scores_of: ScoresOf = lambda run, split: None,
 ) -> Comparison:
     """Compare finished runs. `order` lists the variants as they are to be shown; those without a run are left out.
 
     `planned` maps variants to seeds and tells what is still to come. Failed runs are listed and stand in no figure.
     `primary` is the first of `order` beside the baseline unless named. `scores_of` finds the scores of each token,
-    for the intervals over documents. Variants that the plan added are judged against nothing: those who asked for them
-    read them. Raises ConfigError where two results are of one variant and seed.
+    for the intervals over documents, `tuning` is what was tried before the runs. Variants that the plan added are
+    judged against nothing: those who asked for them read them. Raises ConfigError where two results are of one variant
+    and seed.
     """
     runs = _by_variant(results, order)
     added = {variant for variant, own in runs.items() if own[0].config.get("added")} - {baseline}
@@ -109,6 +113,7 @@ def summarize(
         corpus=next((run.corpus for own in runs.values() for run in own), None),
         variants=variants,
         differences=differences,
+        tuning=tuning,
         noise_floor=measure_noise(runs, baseline, differences),
         frequency=break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, scores_of),
         failures=list(failures),

@@ -40,6 +40,7 @@ def gather(
         None,
         _primary(primary, chosen, configs, variants, stored),
         smallest_worthwhile or (stored.smallest_worthwhile if stored else SMALLEST_WORTHWHILE),
+        stored.tuning if stored else None,
     )
     comparison = answer(folders, question, home)
     if not comparison.variants:

@@ -55,4 +55,6 @@ def pick(experiment: Experiment, variant: str | None = None, seed: int | None = 
     chosen = next(iter(experiment.asked)) if variant is None else variant
     if chosen not in experiment.variants:
         raise ConfigError(Problem("--variant", f"{chosen!r} is not one of {names}"))
+    if experiment.search is not None and seed in experiment.search.seeds:
+        raise ConfigError(Problem("--seed", f"{seed} is a seed of the trials: a run must have another"))
     return experiment.run_config(chosen, experiment.seeds[0] if seed is None else seed)

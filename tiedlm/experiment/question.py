@@ -19,6 +19,7 @@ from tiedlm.experiment.comparison import (
 )
 from tiedlm.experiment.results import RunFailure, RunResult
 from tiedlm.experiment.store import RunFolder, parse_record
+from tiedlm.experiment.tuning import Tuning
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Question:
     planned: dict[str, tuple[int, ...]] | None
     primary: str | None
     smallest_worthwhile: float
+    tuning: Tuning | None = None
 
 
 def answer(folders: Sequence[RunFolder], question: Question, home: Path | None) -> Comparison:
@@ -76,7 +78,7 @@ def read_outcomes(folders: Sequence[RunFolder]) -> list[Outcome]:
 
 def sources_of(outcomes: Sequence[Outcome], question: Question) -> dict[str, str]:
     """SHA-256 of every result and failure, by variant and seed, and of what is asked about them."""
-    asked = json.dumps({"edition": EDITION, **asdict(question)})
+    asked = json.dumps({"edition": EDITION, **asdict(question)}, default=lambda record: record.model_dump(mode="json"))
     return {
         "question": hashlib.sha256(asked.encode()).hexdigest(),
         **{outcome.key: hashlib.sha256(outcome.content).hexdigest() for outcome in outcomes},
@@ -104,6 +106,7 @@ def make(outcomes: Sequence[Outcome], question: Question) -> Comparison:
         question.planned,
         primary=question.primary,
         smallest_worthwhile=question.smallest_worthwhile,
+        tuning=question.tuning,
         scores_of=lambda run, split: folder_of[run.variant, run.seed].evaluation_file(split),
     )
 

@@ -1,7 +1,7 @@
 """What was tried for each variant before its runs, and what came out: the schema. Free of torch."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from tiedlm.config import Config
@@ -35,10 +35,18 @@ class Trial(Config):
         return math.inf if self.nats_per_token is None else self.nats_per_token
 
 
+class Axis(Config):
+    """The values tried of one setting; `label` is its key in short."""
+
+    key: str
+    label: str
+    values: list[Any]
+
+
 class Edge(Config):
     """A chosen number beyond which nothing was tried, though something lies there."""
 
-    key: str
+    label: str
     value: int | float
     side: Literal["smallest", "largest"]
 
@@ -62,7 +70,7 @@ class Tuning(Config):
 
     split: Literal["validation"] = "validation"
     seeds: list[int]
-    grid: dict[str, list[Any]]
+    axes: list[Axis]
     variants: list[TunedVariant]
 
     def of(self, variant: str) -> TunedVariant | None:
@@ -70,17 +78,32 @@ class Tuning(Config):
         return next((tuned for tuned in self.variants if tuned.variant == variant), None)
 
 
-def edges_of(settings: dict[str, Any], grid: dict[str, list[Any]]) -> Iterator[Edge]:
+def edges_of(settings: dict[str, Any], axes: Sequence[Axis]) -> Iterator[Edge]:
     """The chosen numbers that are the smallest or the largest of several; 0 ends its axis, below it nothing lies.
 
     Steps and fractions of a run are no common axis, so neither are whole numbers and fractions mixed.
     """
-    for key, values in grid.items():
+    for axis in axes:
+        values, value = axis.values, settings[axis.key]
         kinds = {type(value) for value in values if value != 0}
         if len(values) < 2 or kinds not in ({int}, {float}):
             continue
-        value = settings[key]
         if value == max(values):
-            yield Edge(key=key, value=value, side="largest")
+            yield Edge(label=axis.label, value=value, side="largest")
         elif value == min(values) and value != 0:
-            yield Edge(key=key, value=value, side="smallest")
+            yield Edge(label=axis.label, value=value, side="smallest")
+
+
+def choice_in_words(tuned: TunedVariant) -> str:
+    """What was chosen for a variant, and out of how many."""
+    nats = tuned.best().nats_per_token
+    return f"{tuned.variant}: {tuned.chosen}, the best of {len(tuned.trials)} ({nats:.4f} nats per token of validation)"
+
+
+def cautions_in_words(tuned: TunedVariant) -> Iterator[str]:
+    """Why to look at a choice again."""
+    for edge in tuned.edges:
+        yield f"{tuned.variant}: {edge.label} {edge.value:g} is the {edge.side} tried, so the best may lie beyond it"
+    diverged = [trial.name for trial in tuned.trials if trial.nats_per_token is None]
+    if diverged:
+        yield f"{tuned.variant}: {len(diverged)} of {len(tuned.trials)} trials diverged ({', '.join(diverged)})"

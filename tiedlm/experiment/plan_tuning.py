@@ -1,0 +1,119 @@
+"""From a grid to its trials, from their results to each variant's own settings. Pure, and free of torch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tiedlm.errors import RunError
+from tiedlm.experiment.config import Added, Candidate, Experiment, Search
+from tiedlm.experiment.grid import settings_name, short_key
+from tiedlm.experiment.measures import nats_per_token
+from tiedlm.experiment.plan import Run, place
+from tiedlm.experiment.results import RunFailure, RunResult
+from tiedlm.experiment.statistics import mean
+from tiedlm.experiment.tuning import Axis, Trial, TrialSeed, TunedVariant, Tuning, edges_of
+
+Outcomes = Mapping[Path, RunResult | RunFailure]
+"""What came of each trial, by its folder."""
+
+
+def plan_tuning(experiment: Experiment, runs_dir: Path) -> list[Run]:
+    """Every trial: seeds outermost, then the points, so that one broken off leaves the same trials of each variant."""
+    if experiment.search is None:
+        return []
+    rows = list(zip(*experiment.search.candidates.values(), strict=True))
+    variants = list(experiment.search.candidates)
+    return [
+        _trial(candidate, variant, seed, runs_dir)
+        for seed in experiment.search.seeds
+        for row in rows
+        for variant, candidate in zip(variants, row, strict=True)
+    ]
+
+
+def choose(experiment: Experiment, outcomes: Outcomes, runs_dir: Path) -> Tuning:
+    """The point with the lowest mean validation nats per token over the seeds, of equals the first, for each variant.
+
+    A trial that diverged is infinitely bad. Raises RunError where all of a variant's did, and where one failed for
+    another reason: the variants would not have been tried alike.
+    """
+    search = experiment.search
+    assert search is not None
+    tried = {
+        variant: [_scored(candidate, variant, search, outcomes, runs_dir) for candidate in candidates]
+        for variant, candidates in search.candidates.items()
+    }
+    axes = _axes(search)
+    return Tuning(
+        seeds=list(search.seeds),
+        axes=axes,
+        variants=[_chosen(variant, trials, axes) for variant, trials in tried.items()],
+    )
+
+
+def tuned(experiment: Experiment, tuning: Tuning) -> Experiment:
+    """Each variant that the file names with the settings chosen for it; what a plan adds is to be made of these."""
+    assert experiment.search is not None
+    variants = {
+        variant: next(one.config for one in candidates if settings_name(one.settings) == chosen.chosen)
+        for variant, candidates in experiment.search.candidates.items()
+        if (chosen := tuning.of(variant)) is not None
+    }
+    return replace(experiment, variants=variants, tuning=tuning)
+
+
+def _trial(candidate: Candidate, variant: str, seed: int, runs_dir: Path) -> Run:
+    changes = {"variant": settings_name(candidate.settings), "seed": seed, "added": Added(role="trial", of=variant)}
+    return place(candidate.config.model_copy(update=changes), runs_dir)
+
+
+def _scored(candidate: Candidate, variant: str, search: Search, outcomes: Outcomes, runs_dir: Path) -> Trial:
+    per_seed: list[TrialSeed] = []
+    for seed in search.seeds:
+        run = _trial(candidate, variant, seed, runs_dir)
+        per_seed.append(_score(run, outcomes[run.directory]))
+    nats = [score.nats_per_token for score in per_seed if score.nats_per_token is not None]
+    failures = [f"seed {score.seed}: {score.failure}" for score in per_seed if score.failure]
+    return Trial(
+        settings=dict(candidate.settings),
+        name=settings_name(candidate.settings),
+        nats_per_token=None if failures else mean(nats),
+        reason="; ".join(failures) or None,
+        per_seed=per_seed,
+    )
+
+
+def _score(run: Run, outcome: RunResult | RunFailure) -> TrialSeed:
+    seed = run.config.seed
+    if isinstance(outcome, RunResult):
+        scored = outcome.splits["validation"]
+        nats = nats_per_token(scored.nll, scored.tokens)
+        return TrialSeed(seed=seed, nll=scored.nll, tokens=scored.tokens, nats_per_token=nats)
+    if outcome.kind != "diverged":
+        message = f"{run.label}: {outcome.message}; without this trial the variants were not tried alike"
+        raise RunError(outcome.kind, message)
+    return TrialSeed(seed=seed, nll=None, tokens=None, nats_per_token=None, failure=outcome.message)
+
+
+def _chosen(variant: str, trials: Sequence[Trial], axes: Sequence[Axis]) -> TunedVariant:
+    best = min(trials, key=lambda trial: trial.loss)
+    if best.nats_per_token is None:
+        raise RunError("diverged", f"{variant}: every one of its {len(trials)} trials diverged; change tune.grid")
+    return TunedVariant(
+        variant=variant,
+        settings=best.settings,
+        chosen=best.name,
+        edges=list(edges_of(best.settings, axes)),
+        trials=list(trials),
+    )
+
+
+def _axes(search: Search) -> list[Axis]:
+    """The values of each setting as the configs have them, in the order of the file."""
+    found: dict[str, list[object]] = {}
+    for candidate in next(iter(search.candidates.values())):
+        for key, value in candidate.settings.items():
+            values = found.setdefault(key, [])
+            if value not in values:
+                values.append(value)
+    return [Axis(key=key, label=short_key(key), values=values) for key, values in found.items()]
