@@ -17,9 +17,9 @@ from tiedlm.experiment.noise_floor import NoiseFloor, measure_noise
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
 from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.summary import VariantSummary, summarize_variant
+from tiedlm.experiment.tokens_to_reach import TokensToReach, tokens_to_reach
 from tiedlm.experiment.tuning import Tuning
 from tiedlm.experiment.verdict import Conditions, conditions_in_words, statements
-from tiedlm.experiment.tokens_to_reach import TokensToReach, tokens_to_reach
 from tiedlm.files import write_atomic
 
 COMPARISON_FILE = "comparison.json"
@@ -56,10 +56,10 @@ class Comparison(Config):
     differences: list[Difference]
     tuning: Tuning | None = None
     noise_floor: NoiseFloor | None = None
+    tokens_to_reach: TokensToReach | None = None
     frequency: Frequency | None = None
     failures: list[RunFailure]
     pending: list[Pending]
-    tokens_to_reach: TokensToReach | None = None
     notes: list[str]
     sources: dict[str, str] = {}  # noqa: RUF012 (a frozen model); SHA-256 of every result and failure it is made of
 
@@ -115,13 +115,13 @@ def summarize(
         differences=differences,
         tuning=tuning,
         noise_floor=measure_noise(runs, baseline, differences),
+        tokens_to_reach=tokens_to_reach(runs, baseline),
         frequency=break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, scores_of),
         failures=list(failures),
         pending=pending,
         notes=list(_notes(runs)),
     )
 
-        tokens_to_reach=tokens_to_reach(runs, baseline),
 
 def default_primary(order: Sequence[str], baseline: str) -> str | None:
     """The first variant that is not the baseline."""
