@@ -36,12 +36,15 @@ PARTS = [
 ]
 """Each part imports only what stands before it."""
 REPORT_READS = {
+    "budget",
     "comparison",
     "contrast",
+    "equal_parameters",
     "frequency",
     "measures",
     "noise_floor",
     "pairing",
+    "purchase",
     "results",
     "statistics",
     "summary",

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from tiedlm.config import Config, ConfigError, Problem
 from tiedlm.experiment.breakdown import break_down
+from tiedlm.experiment.budget import Budget, weigh
 from tiedlm.experiment.contrast import Difference, contrasts
 from tiedlm.experiment.documents import ScoresOf
 from tiedlm.experiment.frequency import Frequency
@@ -58,6 +59,7 @@ class Comparison(Config):
     noise_floor: NoiseFloor | None = None
     tokens_to_reach: TokensToReach | None = None
     frequency: Frequency | None = None
+    budget: Budget | None = None
     failures: list[RunFailure]
     pending: list[Pending]
     notes: list[str]
@@ -116,6 +118,7 @@ def summarize(
         tuning=tuning,
         noise_floor=measure_noise(runs, baseline, differences),
         tokens_to_reach=tokens_to_reach(runs, baseline),
+        budget=weigh(runs, baseline, measured, smallest_worthwhile),
         frequency=break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, scores_of),
         failures=list(failures),
         pending=pending,

@@ -9,6 +9,7 @@ from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.results import PARTS
 from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import details, numbers, remarks, rows
+from tiedlm.report.budget import budget_records, budget_remarks
 from tiedlm.report.cells import part_label
 from tiedlm.report.memory import render_memory
 from tiedlm.report.noise_floor import noise_floor_records, noise_floor_remarks
@@ -19,6 +20,7 @@ from tiedlm.report.tokens_to_reach import reach_records, reach_remarks
 
 PARTS_BESIDE: tuple[Part, ...] = (
     Part("Noise floor", noise_floor_records, noise_floor_remarks),
+    Part("Budget", budget_records, budget_remarks),
     Part("Tokens to reach the same loss", reach_records, reach_remarks),
 )
 """What is shown beside the main figures, in this order."""

@@ -1,0 +1,148 @@
+"""The budget: what more parameters cost, what they buy, and who is ahead with equally many."""
+
+from collections.abc import Iterator, Sequence
+
+from tiedlm.experiment.budget import BreakEven, Budget
+from tiedlm.experiment.comparison import Comparison
+from tiedlm.experiment.equal_parameters import MatchedBody
+from tiedlm.experiment.purchase import Purchase
+from tiedlm.experiment.verdict import UNIT, signed_together
+from tiedlm.report import numbers
+from tiedlm.report.cells import difference_cell
+from tiedlm.report.records import Records, Row
+
+_MOST_SAID = 3
+
+
+def budget_remarks(comparison: Comparison) -> Iterator[str]:
+    """Two sentences: what holds at equal parameters, and the break-even of the primary comparison."""
+    budget = comparison.budget
+    if budget is None:
+        return
+    said = [each.statement for each in budget.equal_parameters]
+    if said:
+        more = f"; {len(said) - _MOST_SAID} more variants in the details" if len(said) > _MOST_SAID else ""
+        yield f"{_capital('; '.join(said[:_MOST_SAID]))}{more}."
+    chosen = min(budget.break_even, key=lambda each: each.variant != comparison.primary, default=None)
+    if chosen is not None:
+        yield f"Break-even: {_cost(chosen.outright)}{_gain(chosen.outright)}{_in_body(chosen)}."
+
+
+def budget_records(comparison: Comparison) -> list[Records]:
+    """Every purchase with its price, then with what it buys, then the bodies of equal size."""
+    budget = comparison.budget
+    if budget is None:
+        return []
+    purchases = [bought for each in budget.break_even for bought in (each.outright, *each.in_body)]
+    bodies = [body for each in budget.equal_parameters for body in each.bodies]
+    return [
+        *([_price_records(purchases), _gain_records(purchases, budget)] if purchases else []),
+        *([_body_records(bodies, comparison.baseline)] if bodies else []),
+    ]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _cost(bought: Purchase) -> str:
+    """ "untied has 524,288 parameters more than tied (+56.9 %), 8.0 MiB more for good with adamw, no more FLOPs"."""
+    more = f"{bought.larger} has {bought.parameters:,} parameters more than {bought.smaller}"
+    kept = ""
+    if bought.persistent_bytes is not None:
+        optimizer = f" with {bought.optimizer}" if bought.optimizer else ""
+        kept = f", {numbers.memory(bought.persistent_bytes)} more for good{optimizer}"
+    return f"{more} ({bought.parameters_percent:+.1f} %){kept} and {_flops(bought)}"
+
+
+def _flops(bought: Purchase) -> str:
+    if bought.flops_per_token == 0:
+        return "as many FLOPs per token"
+    return f"{bought.flops_per_token:+,} FLOPs per token ({bought.flops_percent:+.1f} %)"
+
+
+def _gain(bought: Purchase) -> str:
+    """ ", which buys +0.117 nats per token on test (95 % interval +0.087 to +0.147; above 0 is a lower loss)"."""
+    if bought.bought is None:
+        return f"; what that buys cannot be told: {bought.bought_reason}"
+    how_sure = f"{_interval(bought)}; above 0 is a lower loss"
+    return f", which buys {signed_together(bought.bought, bought.bought_ci95)[0]} {UNIT} on {bought.split} ({how_sure})"
+
+
+def _interval(bought: Purchase) -> str:
+    if bought.bought is None or bought.bought_ci95 is None:
+        return str(bought.bought_reason)
+    _, low, high = signed_together(bought.bought, bought.bought_ci95)
+    return f"95 % interval {low} to {high}"
+
+
+def _in_body(chosen: BreakEven) -> str:
+    """ "; as many in the body of tied buy +0.151 by width (..) and +0.203 by depth (..)"."""
+    told = [bought for bought in chosen.in_body if bought.bought is not None]
+    owners = {
+        name for bought in told for name in (bought.larger, bought.smaller) if name in (chosen.variant, chosen.baseline)
+    }
+    if not told:
+        return ""
+    said = [
+        f"{signed_together(bought.bought or 0.0, bought.bought_ci95)[0]} by {bought.spent_on} "
+        f"({_interval(bought)}; FLOPs {bought.flops_percent:+.1f} %)"
+        for bought in told
+    ]
+    return f"; as many in the body of {' or '.join(sorted(owners))} buy {' and '.join(said)}"
+
+
+def _names(purchases: Sequence[Purchase]) -> tuple[str, ...]:
+    return tuple(f"{bought.larger} over {bought.smaller}" for bought in purchases)
+
+
+def _price_records(purchases: Sequence[Purchase]) -> Records:
+    rows = (
+        Row.of("parameters", (f"{bought.parameters:+,}" for bought in purchases)),
+        Row.of("for good", (_memory(bought) for bought in purchases)),
+        Row.of("FLOPs", (f"{bought.flops_percent:+.1f} %" for bought in purchases)),
+        Row.of("tokens/s", (_percent(bought.tokens_per_second_percent) for bought in purchases)),
+    )
+    return Records(_names(purchases), rows, across="lines", title="What more parameters cost")
+
+
+def _memory(bought: Purchase) -> str:
+    return numbers.NOTHING if bought.persistent_bytes is None else numbers.memory(bought.persistent_bytes)
+
+
+def _percent(value: float | None) -> str:
+    return numbers.NOTHING if value is None else f"{value:+.1f} %"
+
+
+def _gain_records(purchases: Sequence[Purchase], budget: Budget) -> Records:
+    rows = (
+        Row.of("spent on", (bought.spent_on for bought in purchases)),
+        Row.of("nats per token", (_gain_cell(bought) for bought in purchases)),
+        Row.of("seeds", (numbers.count(bought.num_seeds) for bought in purchases)),
+    )
+    title = f"What they buy on {budget.split} (above 0: a lower loss)"
+    return Records(_names(purchases), rows, across="lines", title=title)
+
+
+def _gain_cell(bought: Purchase) -> str:
+    if bought.bought is None:
+        return f"{numbers.NOTHING} ({bought.bought_reason})"
+    middle, *ends = signed_together(bought.bought, bought.bought_ci95)
+    return f"{middle} [{', '.join(ends)}]" if ends else middle
+
+
+def _body_records(bodies: Sequence[MatchedBody], baseline: str) -> Records:
+    rows = (
+        Row.of("parameters", (numbers.count(body.parameters) for body in bodies)),
+        Row.of(f"against {baseline}", (f"{body.percent_off:+.2f} %" for body in bodies), 1),
+        Row.of("FLOPs per token", (numbers.count(body.flops_per_token) for body in bodies)),
+        Row.of("layers", (numbers.count(body.num_layers) for body in bodies)),
+        Row.of("feed-forward width", (numbers.count(body.feed_forward_dim) for body in bodies)),
+        Row.of("difference", (difference_cell(body.difference) for body in bodies)),
+        Row.of("verdict by itself", (body.difference.verdict.replace("_", " ") for body in bodies)),
+        Row.of("equal to the last bit", (_PAIRED[body.difference.pairing.level] for body in bodies)),
+    )
+    return Records(tuple(body.variant for body in bodies), rows, title=f"Bodies of the size of {baseline}")
+
+
+_PAIRED = {"start+batches": "start, batches", "batches": "batches", "none": "no pairs"}
