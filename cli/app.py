@@ -1,5 +1,6 @@
 """All commands, and what an error of each kind comes to."""
 
+import errno
 import signal
 import sys
 import traceback
@@ -26,6 +27,9 @@ app.add_typer(configs.app, name="configs")
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What is wrong with the words of a command; typer gives it no public name."""
+
+_WRONG_NAMES = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EACCES, errno.ELOOP}
+"""What the system says of a path that was given wrong, not of a machine that fails."""
 
 
 @app.callback(invoke_without_command=True)
@@ -84,6 +88,9 @@ def tell(error: Exception, as_json: bool) -> int:
         case _UsageError():
             print_error("usage", "", _usage(error), as_json)
             return 2
+        case OSError() if error.filename is not None:
+            print_error("file", "", f"{error.filename}: {error.strerror}", as_json)
+            return 2 if error.errno in _WRONG_NAMES else 1
     said = f"unexpected error, {type(error).__name__}: {error}".splitlines()[0]
     print_error("unexpected", "", f"{said} (--debug shows the traceback)", as_json)
     return 1

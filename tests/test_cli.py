@@ -28,6 +28,7 @@ variants:
   tied: {}
   untied: {model: {tying: {type: untied}}}
 """
+LONG = "x" * 300
 COMMANDS = ("train", "compare", "count-params", "evaluate", "generate", "report", "prepare", "configs")
 
 
@@ -123,6 +124,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
         (["evaluate", ".", "--split", "dev"], None, "Invalid value for '--split'"),
         (["generate", "."], None, "holds no run"),
         (["report", "."], None, "no comparison is stored here"),
+        *((words, None, "File name too long") for words in (["compare", LONG], ["evaluate", LONG], ["report", LONG])),
         (["prepare", "shapes/gpt2"], None, "holds a model alone"),
         (["configs", "show", "nothing"], None, "no such file"),
     ],
