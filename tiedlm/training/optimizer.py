@@ -19,10 +19,10 @@ def parameter_groups(model: nn.Module, embeddings: list[nn.Parameter], config: T
     embedding_ids = {id(parameter) for parameter in embeddings}
     kinds: dict[str, list[nn.Parameter]] = {"embeddings": [], "matrices": [], "vectors": []}
     for parameter in model.parameters():
-        if id(parameter) in embedding_ids:
-            kinds["embeddings"].append(parameter)
+        if parameter.dim() == 1:
+            kinds["vectors"].append(parameter)
         else:
-            kinds["matrices" if parameter.dim() > 1 else "vectors"].append(parameter)
+            kinds["embeddings" if id(parameter) in embedding_ids else "matrices"].append(parameter)
     decay = {"embeddings": config.embedding_weight_decay, "matrices": config.weight_decay, "vectors": 0.0}
     return [{"name": kind, "params": found, "weight_decay": decay[kind]} for kind, found in kinds.items() if found]
 
