@@ -104,7 +104,7 @@ def test_every_word_has_one_start_wherever_it_stands(config: dict[str, Any]) -> 
 
 def test_bytes_of_other_characters_are_parts_of_one_and_the_end_of_text_is_special() -> None:
     tokenizer = trained({"type": "byte"})
-    assert [kind for _, kind in kinds(tokenizer, "aé")] == ["word start", "part of a character", "part of a character"]
+    assert [kind for _, kind in kinds(tokenizer, "aé")] == ["word start", "byte fragment", "byte fragment"]
     shapes = shapes_of(tokenizer.spellings() or [])
     assert np.flatnonzero(shapes == Shape.SPECIAL).tolist() == [tokenizer.end_of_text]
     bpe = trained({"type": "bpe", "vocab_size": 270})

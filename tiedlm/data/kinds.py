@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tiedlm.data.tokenizer import Ids
 
-KINDS = ("word start", "continuation", "digits", "punctuation", "white space", "part of a character", "special")
+KINDS = ("word start", "continuation", "digits", "punctuation", "white space", "byte fragment", "special")
 
 
 class Shape(IntEnum):
