@@ -9,8 +9,11 @@ from tiedlm.report.records import Records
 
 @dataclass(frozen=True)
 class Part:
-    """The terminal shows `remarks` at a glance (two sentences at most) and `records` among the details."""
+    """The terminal shows `remarks` at a glance (two sentences at most) and `records` among the details, with `notes`
+    on how to read them.
+    """
 
     title: str
     records: Callable[[Comparison], Sequence[Records]]
     remarks: Callable[[Comparison], Iterable[str]]
+    notes: Callable[[Comparison], Iterable[str]] = lambda comparison: ()

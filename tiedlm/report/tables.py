@@ -11,6 +11,7 @@ from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import details, numbers, remarks, rows
 from tiedlm.report.budget import budget_records, budget_remarks
 from tiedlm.report.cells import part_label
+from tiedlm.report.frequency import frequency_notes, frequency_records, frequency_remarks
 from tiedlm.report.memory import render_memory
 from tiedlm.report.noise_floor import noise_floor_records, noise_floor_remarks
 from tiedlm.report.page import Page
@@ -22,6 +23,7 @@ PARTS_BESIDE: tuple[Part, ...] = (
     Part("Noise floor", noise_floor_records, noise_floor_remarks),
     Part("Budget", budget_records, budget_remarks),
     Part("Tokens to reach the same loss", reach_records, reach_remarks),
+    Part("Frequency", frequency_records, frequency_remarks, notes=frequency_notes),
 )
 """What is shown beside the main figures, in this order."""
 
@@ -80,6 +82,7 @@ def _render_details(comparison: Comparison, page: Page) -> None:
         *remarks.reasons_for_null(comparison),
         *remarks.reasons_for_no_interval(comparison),
         *remarks.configured_differences(comparison),
+        *(note for part in PARTS_BESIDE for note in part.notes(comparison)),
     ):
         page.prose(line)
     render_memory(comparison, page)
