@@ -16,6 +16,7 @@ from tiedlm.experiment.equal_parameters import AtEqualParameters
 from tiedlm.experiment.results import Footprint, Memory, ParameterCounts, RunResult
 from tiedlm.experiment.statistics import mean, t_interval
 from tiedlm.report.budget import budget_records, budget_remarks
+from tiedlm.report.rows import main_records
 from tiedlm.report.tables import render_comparison
 
 BASE = (4.043, 4.05, 4.029, 4.041, 4.037)
@@ -259,3 +260,19 @@ def test_two_sentences_at_a_glance_and_every_figure_in_the_details(width: int) -
     for records in budget_records(comparison):
         for row in records.rows:
             assert all(cell in " ".join(shown.split()) for cell in row.cells)
+
+
+def test_a_matched_variant_shows_its_difference_on_every_split_beside_the_judged_ones() -> None:
+    comparison = compare(
+        runs("tied", shifted(0.1)),
+        runs("untied", BASE),
+        matched("matched_width", shifted(-0.05)),
+        matched("matched_depth", shifted(-0.03)),
+    )
+    found = [(difference.variant, difference.split) for difference in comparison.all_differences]
+    assert found == [(name, split) for name in ("tied", "tied+width", "tied+depth") for split in ("test", "validation")]
+    rows = {row.label: row.cells for row in main_records(comparison).rows}
+    for split in ("test", "validation"):
+        tied, untied, width, depth = rows[f"{split} difference"]
+        assert untied == "baseline"
+        assert tied.startswith("+0.1") and width.startswith("-0.05") and depth.startswith("-0.03")

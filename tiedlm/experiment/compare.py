@@ -8,7 +8,7 @@ from tiedlm.experiment.carry_out import lacking_runs as lacking_runs
 from tiedlm.experiment.comparison import Comparison, default_primary
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.known_counts import KnownCounts
-from tiedlm.experiment.match import sizes_in_words
+from tiedlm.experiment.match import sizes_in_words, with_matches
 from tiedlm.experiment.plan import Run, plan
 from tiedlm.experiment.question import Question, answer
 from tiedlm.experiment.store import RunFolder, agreement_file
@@ -37,6 +37,7 @@ def compare(
     """
     if fresh:  # of a model and a batch that may have been others
         agreement_file(runs_dir / experiment.name).unlink(missing_ok=True)
+    with_matches(experiment, KnownCounts(runs_dir / experiment.name, cache_dir, talk))  # or refused before it is tuned
     experiment = tune(experiment, runs_dir=runs_dir, cache_dir=cache_dir, fresh=fresh, talk=talk)
     experiment = whole(experiment, runs_dir, cache_dir, talk)
     runs = plan(experiment, runs_dir)

@@ -65,6 +65,12 @@ class Comparison(Config):
     notes: list[str]
     sources: dict[str, str] = {}  # noqa: RUF012 (a frozen model); SHA-256 of every result and failure it is made of
 
+    @property
+    def all_differences(self) -> list[Difference]:
+        """To the baseline: those judged together, then those of bodies of its size, each judged by itself."""
+        matched = self.budget.equal_parameters if self.budget else []
+        return [*self.differences, *(found for each in matched for body in each.bodies for found in body.differences)]
+
 
 def summarize(
     results: Sequence[RunResult],

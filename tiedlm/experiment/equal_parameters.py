@@ -19,16 +19,25 @@ from tiedlm.experiment.verdict import UNIT, signed_together
 
 
 class MatchedBody(Config):
-    """A variant of the baseline's size: what it came to, and its difference to the baseline, judged by itself."""
+    """A variant of the baseline's size: what it came to, and its differences to the baseline, each judged by itself.
+
+    The one on `split` decides.
+    """
 
     variant: str
     spent_on: SpentOn
+    split: str
     parameters: int
     percent_off: float
     flops_per_token: int
     num_layers: int | None
     feed_forward_dim: int | None
-    difference: Difference
+    differences: list[Difference]
+
+    @property
+    def difference(self) -> Difference:
+        """That on the split that decides."""
+        return next(found for found in self.differences if found.split == self.split)
 
 
 class AtEqualParameters(Config):
@@ -63,26 +72,26 @@ def compare_at_equal_parameters(
     bodies: dict[str, list[MatchedBody]] = {}
     for variant, own in runs.items():
         of = matched_of(own[0])
-        found = next((found for found in measured.get(variant, ()) if found.split == split), None)
-        if of is not None and of != baseline and found is not None:
-            (judged,) = judge([found], variant, smallest_worthwhile)
-            bodies.setdefault(of, []).append(_body(own[0], runs[baseline][0], judged))
+        judged = judge(measured.get(variant, []), variant, smallest_worthwhile)
+        if of is not None and of != baseline and any(found.split == split for found in judged):
+            bodies.setdefault(of, []).append(_body(own[0], runs[baseline][0], split, judged))
     compared = [AtEqualParameters(variant=of, baseline=baseline, split=split, bodies=own) for of, own in bodies.items()]
     return [_told(each, smallest_worthwhile) for each in _decided(compared)]
 
 
-def _body(run: RunResult, baseline: RunResult, difference: Difference) -> MatchedBody:
+def _body(run: RunResult, baseline: RunResult, split: str, differences: list[Difference]) -> MatchedBody:
     total = baseline.parameters.total
     model: dict[str, Any] = run.config["model"]
     return MatchedBody(
         variant=run.variant,
         spent_on=spent_on(run),
+        split=split,
         parameters=run.parameters.total,
         percent_off=100 * (run.parameters.total - total) / total,
         flops_per_token=run.parameters.flops_per_token,
         num_layers=model.get("num_layers"),
         feed_forward_dim=model.get("feed_forward_dim"),
-        difference=difference,
+        differences=differences,
     )
 
 

@@ -93,7 +93,7 @@ def _seed_perplexity(variant: VariantSummary, split: str, seed: int) -> str:
 
 
 def _seed_difference(comparison: Comparison, variant: str, seed: int) -> str:
-    for difference in comparison.differences:
+    for difference in comparison.all_differences:
         if (difference.variant, difference.split) == (variant, "test") and difference.per_seed:
             by_seed = dict(zip(difference.seeds, difference.per_seed, strict=True))
             return f"{by_seed[seed]:+.4f}" if seed in by_seed else numbers.NOTHING

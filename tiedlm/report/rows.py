@@ -107,8 +107,8 @@ def _word_perplexity_row(variants: Sequence[VariantSummary]) -> Iterator[Row]:
 def _difference_rows(comparison: Comparison, variants: Sequence[VariantSummary]) -> Iterator[Row]:
     """Over seeds on each split; of test also over its documents."""
     for split in present(variants, _FIRST):
-        of = {found.variant: found for found in comparison.differences if found.split == split}
-        if comparison.differences:
+        of = {found.variant: found for found in comparison.all_differences if found.split == split}
+        if of:
             yield _difference_row(of, split, variants, comparison.baseline)
         counts = {found.num_documents for found in of.values() if found.ci95_text}
         if counts and split == "test":
