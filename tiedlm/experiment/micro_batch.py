@@ -6,6 +6,7 @@ whole batch downwards by halves, and the largest size that fits all of them is w
 
 import hashlib
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -98,14 +99,16 @@ def fits(config: RunConfig, size: int, vocab_size: int) -> bool:
 
 
 def try_two_steps(config: RunConfig, size: int, vocab_size: int) -> None:
-    """Take two steps on made-up ids; raises what the allocator raises where they do not fit.
+    """Take two steps in each stage of the tying, on made-up ids; raises what the allocator does where they do not fit.
 
     The optimizer's state is there from the second step on, and the gradients from the second micro-batch of a step on:
     both stand beside the activations then.
     """
     training = trial(config, size, vocab_size)
     try:
-        training.advance(), training.advance()
+        for stage in training.model.tying.stages:
+            training.progress.step = math.ceil(stage * training.num_steps)
+            training.advance(), training.advance()
     except RunError as error:
         if error.kind != "diverged":  # which is for the run itself to meet; it fits
             raise
