@@ -1,15 +1,13 @@
 """Byte-level BPE of our own, trained and run by the `tokenizers` library."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tiedlm.data.config import BpeTokenizer
 from tiedlm.data.documents import Row
-from tiedlm.data.tokenizer import PIECE_CHARS, Piece, Tokens, fewer_types, pieces
+from tiedlm.data.library_tokenizer import LibraryTokenizer, batches_of, tokens_of
+from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, fewer_types, pieces
 from tiedlm.files import write_atomic
 
 FILE = "tokenizer.json"
@@ -21,11 +19,9 @@ _WORDS = (
 )
 """What merges stay within: as GPT-2 cuts words, but no piece goes on after a newline or is longer than 200 characters:
 learning takes time with the square of a piece's length, and a text need not have spaces."""
-_BATCH = 128
-"""Pieces handed to the library's threads at once."""
 
 
-class Bpe:
+class Bpe(LibraryTokenizer):
     """Byte-level BPE: any text comes back exactly.
 
     No merge reaches across a newline, so that the tokens of a row depend on that row alone and a document of any
@@ -82,43 +78,8 @@ class Bpe:
             for piece, encoding in zip(batch, encodings, strict=True):
                 yield tokens_of(piece, encoding.ids, self.end_of_text)
 
-    def encode(self, text: str) -> list[int]:
-        """The tokens of `text`."""
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; ends of text are left out."""
-        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
-        return text
-
-    def spellings(self) -> list[str] | None:
-        """Bytes that are no whole character are the replacement character."""
-        return spellings_of(self._tokenizer)
-
     def words_reason(self, num_lost: int) -> None:
         """None: nothing is lost."""
 
     def bytes_reason(self, num_lost: int) -> None:
         """None: nothing is lost."""
-
-
-def batches_of(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
-    while batch := list(islice(stream, _BATCH)):
-        yield batch
-
-
-def spellings_of(tokenizer: Any) -> list[str] | None:
-    """What each id adds behind a letter; None where the text so far does not stay as it was."""
-    letter: list[int] = tokenizer.encode("a", add_special_tokens=False).ids
-    before: str = tokenizer.decode(letter)
-    after: list[str] = tokenizer.decode_batch([[*letter, index] for index in range(tokenizer.get_vocab_size())])
-    if not before.endswith("a") or not all(text.startswith(before) for text in after):
-        return None
-    return [text.removeprefix(before) for text in after]
-
-
-def tokens_of(piece: Piece, ids: list[int], end_of_text: int, num_lost: int = 0) -> Tokens:
-    if piece.ends_document:
-        ids = [*ids, end_of_text]
-    return Tokens(np.array(ids, np.int64), piece.starts_document, num_lost)

@@ -1,14 +1,15 @@
 """Any tokenizer.json, run by the `tokenizers` library."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tiedlm.config import ConfigError, Problem
-from tiedlm.data.bpe_tokenizer import FILE, batches_of, spellings_of, tokens_of
+from tiedlm.data.bpe_tokenizer import FILE
 from tiedlm.data.config import FileTokenizer
 from tiedlm.data.documents import Row
+from tiedlm.data.library_tokenizer import LibraryTokenizer, batches_of, tokens_of
 from tiedlm.data.tokenizer import Tokens, pieces
 from tiedlm.files import write_atomic
 
@@ -17,7 +18,7 @@ COMMON_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁o
 _PATH, _END = "data.tokenizer.path", "data.tokenizer.end_of_text"
 
 
-class TokenizerFile:
+class TokenizerFile(LibraryTokenizer):
     """A tokenizer that others trained; documents are encoded whole, for its tokens may depend on all around them."""
 
     def __init__(self, description: bytes, config: FileTokenizer) -> None:
@@ -57,20 +58,6 @@ class TokenizerFile:
             decoded = self._tokenizer.decode_batch(encoded, skip_special_tokens=False)
             for piece, ids, text in zip(batch, encoded, decoded, strict=True):
                 yield tokens_of(piece, ids, self.end_of_text, num_lost=int(text != piece.text))
-
-    def encode(self, text: str) -> list[int]:
-        """The tokens of `text`, nothing added."""
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; special tokens are left out."""
-        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
-        return text
-
-    def spellings(self) -> list[str] | None:
-        """None where what is decoded so far changes with what follows."""
-        return spellings_of(self._tokenizer)
 
     def words_reason(self, num_lost: int) -> str | None:
         """A document that does not come back was not predicted as it stands."""

@@ -1,0 +1,52 @@
+"""What tokenizers of the `tokenizers` library have in common."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tiedlm.data.tokenizer import Piece, Tokens
+
+_BATCH = 128
+"""Pieces handed to the library's threads at once."""
+
+
+class LibraryTokenizer:
+    """A tokenizer of the library that takes special strings in a text for text."""
+
+    _tokenizer: Any
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of `text`, nothing added."""
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`; special tokens, ends of text among them, are left out."""
+        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
+        return text
+
+    def spellings(self) -> list[str] | None:
+        """What each id adds behind a letter, (V,); None where the text so far does not stay as it was.
+
+        Bytes that are no whole character are the replacement character.
+        """
+        letter = self.encode("a")
+        before: str = self._tokenizer.decode(letter)
+        follow = [[*letter, index] for index in range(self._tokenizer.get_vocab_size())]
+        after: list[str] = self._tokenizer.decode_batch(follow)
+        if not before.endswith("a") or not all(text.startswith(before) for text in after):
+            return None
+        return [text.removeprefix(before) for text in after]
+
+
+def batches_of(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
+    while batch := list(islice(stream, _BATCH)):
+        yield batch
+
+
+def tokens_of(piece: Piece, ids: list[int], end_of_text: int, num_lost: int = 0) -> Tokens:
+    if piece.ends_document:
+        ids = [*ids, end_of_text]
+    return Tokens(np.array(ids, np.int64), piece.starts_document, num_lost)
