@@ -70,11 +70,14 @@ def compare(
         experiment, cache = load_experiment(config, changes), options.cache_folder(cache_dir)
         if dry_run:
             from tiedlm.experiment.plan import plan
+            from tiedlm.experiment.plan_tuning import plan_tuning
             from tiedlm.experiment.whole import whole
 
             from .dry_run import print_forecast
 
-            print_forecast(plan(whole(experiment, runs_dir, cache), runs_dir), cache, as_json)
+            experiment = whole(experiment, runs_dir, cache)
+            runs = [*plan_tuning(experiment, runs_dir), *plan(experiment, runs_dir)]
+            print_forecast(runs, cache, as_json, experiment.waits_for_trials)
             return
         from tiedlm.experiment.compare import compare as carry_out_and_compare
         from tiedlm.talk import Talk

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from tiedlm.experiment.plan import Run
 
 
-def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool) -> None:
-    """Print the plan."""
+def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool, waiting: bool = False) -> None:
+    """Print the plan; `waiting`: its runs wait for its trials."""
     from tiedlm.experiment.forecast import forecast
 
-    foreseen = forecast(runs, cache_dir)
+    foreseen = forecast(runs, cache_dir, waiting)
     if as_json:
         print_json({"dry_run": True, "runs": foreseen})
         return

@@ -36,7 +36,7 @@ def train(
     if dry_run:
         from .dry_run import print_forecast
 
-        print_forecast([run], cache, as_json)
+        print_forecast([run], cache, as_json, experiment.waits_for_trials)
         return
     from tiedlm.experiment.carry_out import train as train_run
 

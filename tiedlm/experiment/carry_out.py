@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tiedlm.config import ConfigError, Problem
 from tiedlm.data.prepare import prepare
 from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.child import run_in_child
@@ -66,6 +67,9 @@ def _lacks(run: Run) -> bool:
 
 def train(experiment: Experiment, run: Run, *, cache_dir: Path, fresh: bool = False, talk: Talk = SILENT) -> RunResult:
     """The result of one run of an experiment, at once where it is complete. Raises as `carry_out` does."""
+    if experiment.waits_for_trials:
+        message = "the settings of the runs are not chosen yet: `tiedlm compare` of this config tries them first"
+        raise ConfigError(Problem("tune", message))
     folder = RunFolder(run.directory)
     if not fresh:
         folder.check_identity(run.config)

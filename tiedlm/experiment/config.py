@@ -122,6 +122,11 @@ class Experiment:
         """The variants that the file names."""
         return {name: config for name, config in self.variants.items() if config.added is None}
 
+    @property
+    def waits_for_trials(self) -> bool:
+        """Whether the settings of its runs are still to be chosen."""
+        return self.search is not None and self.tuning is None
+
     def run_config(self, variant: str, seed: int) -> RunConfig:
         """The config of one run."""
         return self.variants[variant].model_copy(update={"seed": seed})

@@ -19,28 +19,41 @@ from tiedlm.training.footprint import Footprint
 _FLOAT = 4
 
 
-def forecast(runs: Sequence[Run], cache_dir: Path) -> list[dict[str, Any]]:
+def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> list[dict[str, Any]]:
     """One document a run. What hangs on text that is not prepared yet is null.
+
+    `waiting`: the runs wait for the settings that the trials among them will choose, and are shown as the first of
+    these would make them.
 
     `state_bytes` is the fp32 parameters, their gradients and the optimizer's state; the predicted
     peak has the activations on top, with the whole batch at once where the micro-batch is still to be found.
     Raises ConfigError where a run on disk is not the one asked for.
     """
-    return [_forecast(run, cache_dir) for run in runs]
+    return [_forecast(run, cache_dir, waiting and not run.config.is_trial) for run in runs]
 
 
-def _forecast(run: Run, cache_dir: Path) -> dict[str, Any]:
+def _state(run: Run) -> str:
     folder = RunFolder(run.directory)
     folder.check_identity(run.config)
-    begun = "under way" if folder.config_file.is_file() else "to do"
+    if folder.result() is not None:
+        return "finished"
+    failure = folder.failure()
+    if failure is not None and failure.kind == "diverged":
+        return "diverged"  # and would again
+    return "under way" if folder.config_file.is_file() else "to do"
+
+
+def _forecast(run: Run, cache_dir: Path, waits: bool) -> dict[str, Any]:
     steps, counts = _num_steps(run.config, cache_dir), _counts(run.config, cache_dir)
     training, total = run.config.training, counts.total if counts else None
     moments, footprint = _moments(training), _footprint(run.config, cache_dir)
     return {
         "variant": run.config.variant,
         "seed": run.config.seed,
+        "label": run.label,
+        "trial_of": run.config.added.of if run.config.added and run.config.is_trial else None,
         "directory": str(run.directory),
-        "state": "finished" if folder.result() is not None else begun,
+        "state": "waits" if waits else _state(run),
         "steps": steps,
         "tokens": None if steps is None else steps * training.batch_size * run.config.data.seq_len,
         "parameters": total,

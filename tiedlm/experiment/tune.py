@@ -36,9 +36,8 @@ def tune(
         pass
     tuning = choose(experiment, outcomes_of(trials), runs_dir)
     if lacking:
-        for variant in tuning.variants:
-            for line in (choice_in_words(variant), *cautions_in_words(variant)):
-                talk.say(line)
+        for line in (*map(choice_in_words, tuning.variants), *cautions_in_words(tuning)):
+            talk.say(line)
     return tuned(experiment, tuning)
 
 

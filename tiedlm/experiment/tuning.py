@@ -100,10 +100,18 @@ def choice_in_words(tuned: TunedVariant) -> str:
     return f"{tuned.variant}: {tuned.chosen}, the best of {len(tuned.trials)} ({nats:.4f} nats per token of validation)"
 
 
-def cautions_in_words(tuned: TunedVariant) -> Iterator[str]:
-    """Why to look at a choice again."""
+def cautions_in_words(tuning: Tuning) -> list[str]:
+    """Why to look at the choices again, each reason once for all variants that it holds for."""
+    variants_of: dict[str, list[str]] = {}
+    for tuned in tuning.variants:
+        for reason in _cautions(tuned):
+            variants_of.setdefault(reason, []).append(tuned.variant)
+    return [f"{', '.join(variants)}: {reason}" for reason, variants in variants_of.items()]
+
+
+def _cautions(tuned: TunedVariant) -> Iterator[str]:
     for edge in tuned.edges:
-        yield f"{tuned.variant}: {edge.label} {edge.value:g} is the {edge.side} tried, so the best may lie beyond it"
-    diverged = [trial.name for trial in tuned.trials if trial.nats_per_token is None]
+        yield f"{edge.label} {edge.value:g} is the {edge.side} tried, the best may lie beyond it"
+    diverged = sum(trial.nats_per_token is None for trial in tuned.trials)
     if diverged:
-        yield f"{tuned.variant}: {len(diverged)} of {len(tuned.trials)} trials diverged ({', '.join(diverged)})"
+        yield f"{diverged} of {len(tuned.trials)} settings diverged"

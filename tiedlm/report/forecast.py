@@ -1,6 +1,6 @@
 """A plan on the terminal, before it is carried out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -9,10 +9,30 @@ from tiedlm.report import numbers
 from tiedlm.report.page import Page
 from tiedlm.report.records import Records, Row
 
+_ENDED = ("finished", "diverged")
+
 
 def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None:
     """Print what a plan will take; `runs` as in the JSON of `--dry-run`."""
     page = Page(console)
+    trials = [run for run in runs if run["trial_of"] is not None]
+    if trials:
+        page.records(_trial_records(trials))
+        page.blank()
+    _render_runs([run for run in runs if run["trial_of"] is None], page)
+    to_do = [run for run in runs if run["state"] not in _ENDED]
+    page.prose(f"{len(runs)} runs, {len(to_do)} of them not finished.")
+    for line in _about_trials(trials, runs):
+        page.prose(line)
+    page.prose(
+        f"Memory is the peak of a training step as predicted{_where(runs)}, without what kernels take for themselves. "
+        "Disk is that of the checkpoints."
+    )
+    if any(run["steps"] is None or run["parameters"] is None for run in runs):
+        page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
+
+
+def _render_runs(runs: Sequence[Mapping[str, Any]], page: Page) -> None:
     rows = (
         Row.of("state", (run["state"] for run in runs)),
         Row.of("steps", (numbers.count(run["steps"]) for run in runs)),
@@ -21,21 +41,34 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
         Row.of("memory", (_memory(run["predicted_peak_bytes"]) for run in runs)),
         Row.of("disk", (numbers.memory(run["disk_bytes"]) for run in runs)),
     )
-    names = tuple(f"{run['variant']} seed {run['seed']}" for run in runs)
-    page.records(Records(names, rows, across="lines"))
+    page.records(Records(tuple(run["label"] for run in runs), rows, across="lines"))
     page.blank()
     sizes = _size_records(runs)
     if sizes is not None:
         page.records(sizes)
         page.blank()
-    to_do = [run for run in runs if run["state"] != "finished"]
-    page.prose(f"{len(runs)} runs, {len(to_do)} of them not finished.")
-    page.prose(
-        f"Memory is the peak of a training step as predicted{_where(runs)}, without what kernels take for themselves. "
-        "Disk is that of the checkpoints."
-    )
-    if any(run["steps"] is None or run["parameters"] is None for run in runs):
-        page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
+
+
+def _trial_records(trials: Sequence[Mapping[str, Any]]) -> Records:
+    """A line for each point of the grid and seed, a column for each variant."""
+    states = {(run["variant"], run["seed"], run["trial_of"]): run["state"] for run in trials}
+    points = list(dict.fromkeys((run["variant"], run["seed"]) for run in trials))
+    rows = [
+        Row.of(variant, (states[(*point, variant)] for point in points))
+        for variant in dict.fromkeys(run["trial_of"] for run in trials)
+    ]
+    names = tuple(f"{settings}, seed {seed}" for settings, seed in points)
+    return Records(names, tuple(rows), across="lines", title="Trials")
+
+
+def _about_trials(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not trials:
+        return
+    tokens = [run["tokens"] for run in trials]
+    size = "" if None in tokens else f" of {numbers.count(sum(tokens))} tokens in all"
+    yield f"{len(trials)} of them are trials{size}; their weights are not kept."
+    if any(run["state"] == "waits" for run in runs):
+        yield "The others wait for the settings that these choose, and are shown with the first of them."
 
 
 def _size_records(runs: Sequence[Mapping[str, Any]]) -> Records | None:
