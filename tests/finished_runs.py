@@ -7,6 +7,7 @@ from typing import Any
 from tiedlm.experiment.comparison import Comparison, summarize
 from tiedlm.experiment.results import (
     Corpus,
+    CurvePoint,
     Effective,
     Hashes,
     Memory,
@@ -124,6 +125,21 @@ def run_result(variant: str = "tied", seed: int = 0, nats: float = 4.0, **change
         "versions": {"torch": "2.13.0", "python": "3.11.7"},
     }
     return RunResult(**values | changes)
+
+
+def curve(run: RunResult, num_points: int = 4) -> list[CurvePoint]:
+    """A run validated `num_points` times, the last time at its end."""
+    end = run.splits["validation"].nll / run.splits["validation"].tokens
+    shares = [(number + 1) / num_points for number in range(num_points)]
+    return [
+        CurvePoint(
+            step=round(share * run.steps),
+            tokens=round(share * run.tokens_seen),
+            seconds=share * run.steady_seconds,
+            nats_per_token=end + 2 * (1 - share),
+        )
+        for share in shares
+    ]
 
 
 TIED_NATS = (4.01, 4.022, 3.995, 4.013, 4.004)

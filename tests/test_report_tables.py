@@ -28,6 +28,7 @@ from tiedlm.report.details import hash_records, more_records, seed_records
 from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
 from tiedlm.report.rows import main_records
+from tiedlm.report.sentences import sentences
 from tiedlm.report.tables import render_comparison, render_counts
 
 
@@ -244,6 +245,14 @@ def test_a_spread_much_smaller_than_a_hundredth_is_not_shown_as_none() -> None:
     assert f"± {sd:.5f}" in shown(compare(results))
 
 
+def test_the_details_begin_with_a_sentence_of_each_variant() -> None:
+    comparison = example_comparison()
+    text = unwrapped(shown(comparison, details=True))
+    for sentence in sentences(comparison).values():
+        assert sentence in text
+        assert sentence not in unwrapped(shown(comparison))
+
+
 MODELS = [
     {"name": f"gpt2 {tying}", "tying": tying, **parameters(tying).model_dump(mode="json")}
     for tying in ("tied", "untied")
@@ -279,6 +288,7 @@ _SHOW = """
 import sys, pathlib
 from rich.console import Console
 from tiedlm.experiment.comparison import load_comparison
+from tiedlm.report.sentences import sentences
 from tiedlm.report.tables import render_comparison
 render_comparison(load_comparison(pathlib.Path(sys.argv[1])), Console(), details=True)
 assert not {"torch", "scipy", "numpy", "datasets", "tokenizers"} & sys.modules.keys()

@@ -72,3 +72,14 @@ def difference_parts(difference: Difference | None) -> tuple[str, str]:
         return signed_together(difference.mean)[0], ""
     middle, low, high = signed_together(difference.mean, difference.ci95_seeds)
     return middle, f"[{low}, {high}]"
+
+
+def document_interval(difference: Difference) -> str:
+    """ "[-0.040, -0.022]" over documents, with the decimals of the difference where they tell the ends apart."""
+    if difference.mean is None or difference.ci95_text is None:
+        return numbers.NOTHING
+    decimals = len(signed_together(difference.mean, difference.ci95_seeds)[0].partition(".")[2])
+    low, high = (f"{end:+.{decimals}f}" for end in difference.ci95_text)
+    if low == high:
+        _, low, high = signed_together(difference.mean, difference.ci95_text)
+    return f"[{low}, {high}]"

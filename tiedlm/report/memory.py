@@ -24,14 +24,16 @@ class Foreseen:
 
 def render_memory(comparison: Comparison, page: Page) -> None:
     """The predictions of a comparison's variants, where there are any."""
-    render_foreseen(
-        [
-            Foreseen(variant.name, variant.tying, variant.parameters.non_embedding, variant.memory.predicted)
-            for variant in comparison.variants
-            if variant.memory.predicted
-        ],
-        page,
-    )
+    render_foreseen(foreseen(comparison), page)
+
+
+def foreseen(comparison: Comparison) -> list[Foreseen]:
+    """The variants whose memory was predicted."""
+    return [
+        Foreseen(variant.name, variant.tying, variant.parameters.non_embedding, variant.memory.predicted)
+        for variant in comparison.variants
+        if variant.memory.predicted
+    ]
 
 
 def render_foreseen(models: Sequence[Foreseen], page: Page) -> None:

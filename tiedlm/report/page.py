@@ -4,7 +4,6 @@ Nothing is ever cut, no text is taken for markup, and no character of a name can
 """
 
 import math
-import re
 import textwrap
 from collections.abc import Iterable
 
@@ -14,12 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tiedlm.report.plain import one_line
+from tiedlm.report.plain import glued, one_line
 from tiedlm.report.records import Records
 
 _PROSE_WIDTH = 100
 _ASCII = str.maketrans({"±": "+/-", "–": "-", "—": "-", "−": "-", "×": "x", "…": "...", "·": "*", "\xa0": " "})
-_GLUE = re.compile(r"(?<=\d) (?=%)| ?± ?|(?<=\d) (?=MiB)")
 
 
 class Page:
@@ -47,12 +45,11 @@ class Page:
 
         `hang` is how much further in than the first line the others begin.
         """
-        glued = _GLUE.sub(lambda gap: gap.group().replace(" ", "\xa0"), self.clean(text))
         width = max(min(self.console.width, _PROSE_WIDTH) - indent, 10)
         wrap = textwrap.TextWrapper(
             width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
         ).wrap
-        for line in wrap(glued):
+        for line in wrap(glued(self.clean(text))):
             self._line(" " * indent + line.replace("\xa0", " "), style)
 
     def _line(self, text: str, style: str = "") -> None:

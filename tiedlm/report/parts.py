@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tiedlm.experiment.comparison import Comparison
+from tiedlm.report.charts import Chart
 from tiedlm.report.records import Records
 
 
@@ -11,9 +12,12 @@ from tiedlm.report.records import Records
 class Part:
     """The terminal shows `remarks` at a glance (two sentences at most) and `records` among the details, with `notes`
     on how to read them.
+
+    Where there is a screen for them, `charts` are shown too.
     """
 
     title: str
     records: Callable[[Comparison], Sequence[Records]]
     remarks: Callable[[Comparison], Iterable[str]]
+    charts: Callable[[Comparison], Iterable[Chart]] = lambda comparison: ()
     notes: Callable[[Comparison], Iterable[str]] = lambda comparison: ()

@@ -1,4 +1,14 @@
-"""Names and messages as plain text, whoever wrote them."""
+"""Names, messages and figures as plain text, whoever wrote them."""
+
+import re
+
+_GLUE = re.compile(
+    r"(?<=\d) (?=%|MiB)"
+    r"| ?± ?"
+    r"|(?<=\bp) (?=[=<])|(?<=\bp [=<]) (?=\d)"
+    r"|(?<=,) (?=[+-]?[\d.,]+\])"
+)
+"""The spaces within figures."""
 
 
 def one_line(text: str, otherwise: str = "?") -> str:
@@ -7,3 +17,8 @@ def one_line(text: str, otherwise: str = "?") -> str:
     What has none could steer a terminal, or turn the direction of the text around it.
     """
     return "".join(symbol if symbol.isprintable() else " " if symbol.isspace() else otherwise for symbol in text)
+
+
+def glued(text: str) -> str:
+    """`text` with spaces that do not break within a figure: before its unit, around ±, in an interval."""
+    return _GLUE.sub(lambda gap: gap.group().replace(" ", "\xa0"), text)

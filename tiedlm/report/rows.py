@@ -7,11 +7,12 @@ from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.contrast import Difference
 from tiedlm.experiment.results import PARTS, SPLITS
 from tiedlm.experiment.summary import Saving, VariantSummary
-from tiedlm.experiment.verdict import seeds_in_words, signed_together
+from tiedlm.experiment.verdict import seeds_in_words
 from tiedlm.report import numbers
 from tiedlm.report.cells import (
     Cell,
     difference_parts,
+    document_interval,
     nats_cell,
     of_split,
     over_seeds,
@@ -132,14 +133,5 @@ def _difference_row(of: Mapping[str, Difference], split: str, variants: Sequence
 
 
 def _text_cell(of: Mapping[str, Difference], baseline: str, variant: VariantSummary) -> str:
-    """ "[-0.040, -0.022]", with the decimals of the difference above it where they tell the ends apart."""
-    difference = of.get(variant.name)
-    if difference is None:
-        return _absent(variant, baseline)
-    if difference.mean is None or difference.ci95_text is None:
-        return numbers.NOTHING
-    decimals = len(signed_together(difference.mean, difference.ci95_seeds)[0].partition(".")[2])
-    low, high = (f"{end:+.{decimals}f}" for end in difference.ci95_text)
-    if low == high:
-        _, low, high = signed_together(difference.mean, difference.ci95_text)
-    return f"[{low}, {high}]"
+    found = of.get(variant.name)
+    return document_interval(found) if found else _absent(variant, baseline)

@@ -17,6 +17,7 @@ from tiedlm.report.noise_floor import noise_floor_records, noise_floor_remarks
 from tiedlm.report.page import Page
 from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
+from tiedlm.report.sentences import sentences
 from tiedlm.report.tokens_to_reach import reach_records, reach_remarks
 
 PARTS_BESIDE: tuple[Part, ...] = (
@@ -69,6 +70,7 @@ def _render_verdict(comparison: Comparison, page: Page) -> None:
 
 
 def _render_details(comparison: Comparison, page: Page) -> None:
+    _paragraph(list(sentences(comparison).values()), page)
     for records in (
         details.more_records(comparison),
         details.seed_records(comparison),

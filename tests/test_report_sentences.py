@@ -1,0 +1,63 @@
+"""One sentence for each variant."""
+
+import pytest
+from finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, run_result, runs
+
+from tiedlm.experiment.comparison import summarize
+from tiedlm.experiment.results import Memory
+from tiedlm.report.sentences import sentences
+
+
+def test_a_sentence_says_what_a_variant_is_what_it_costs_and_how_it_did() -> None:
+    said = sentences(example_comparison())
+    tied, untied = (variant.splits["test"] for variant in example_comparison().variants)
+    assert said["tied"] == (
+        "tied has one matrix for input and output; 124,439,808 parameters, 38,597,376 (23.7 %) fewer than untied, "
+        f"741,857,280 FLOPs per token, 97,804 tokens/s; test perplexity {tied.token_perplexity:.2f} ± "
+        f"{tied.token_perplexity_sd:.2f} over 5 seeds, better than untied by 0.0312 nats per token."
+    )
+    assert said["untied"] == (
+        "untied, the baseline, has one matrix for input and another for output; 163,037,184 parameters, 741,857,280 "
+        f"FLOPs per token, 97,804 tokens/s; test perplexity {untied.token_perplexity:.2f} ± "
+        f"{untied.token_perplexity_sd:.2f} over 5 seeds."
+    )
+
+
+@pytest.mark.parametrize(
+    ("nats", "words"),
+    [
+        (TIED_NATS, "better than untied by"),
+        ([4.1, 4.12, 4.09, 4.1, 4.11], "worse than untied by"),
+        (UNTIED_NATS, "equal to untied to the last bit."),
+        ([value + change for value, change in zip(UNTIED_NATS, (1e-4, 2e-4, 0, 1e-4, 0), strict=True)],
+         "equal to untied for practical purposes."),
+        ([4.2, 3.9, 4.1, 3.8, 4.3], "of which it cannot be told whether it is better or worse than untied."),
+    ],
+)  # fmt: skip
+def test_no_direction_is_assumed(nats: list[float], words: str) -> None:
+    results = [*runs("tied", nats), *runs("untied", UNTIED_NATS)]
+    assert words in sentences(summarize(results, [], "example", "untied", ["tied", "untied"]))["tied"]
+
+
+def test_more_parameters_are_called_more_and_as_many_as_many() -> None:
+    results = [run_result("tied"), run_result("untied"), run_result("soft", tying="soft")]
+    said = sentences(summarize(results, [], "example", "tied", ["tied", "untied", "soft"]))
+    assert "38,597,376 (31.0 %) more than tied" in said["untied"]
+    results = [run_result("tied"), run_result("soft", tying="soft", parameters=parameters("tied"))]
+    said = sentences(summarize(results, [], "example", "tied", ["tied", "soft"]))
+    assert said["soft"].startswith("soft has one matrix for input and output; 124,439,808 parameters, as many as tied,")
+
+
+def test_a_part_that_is_shared_is_called_that_and_the_peak_is_told_where_it_was_measured() -> None:
+    counts = parameters("untied")
+    shared = counts.model_copy(update={"parts": counts.parts | {"shared_embedding": 10}})
+    peak = Memory(
+        gpu_peak_allocated_bytes=2**30,
+        gpu_peak_reserved_bytes=None,
+        predicted_peak_bytes=None,
+        host_peak_rss_bytes=None,
+    )
+    run = run_result("half", tying="partial", parameters=shared, memory=peak)
+    (said,) = sentences(summarize([run], [], "example", "half", ["half"])).values()
+    assert said.startswith("half (partial), the baseline, has embeddings of which a part is shared;")
+    assert "1,024.0 MiB of GPU memory at the peak" in said

@@ -1,0 +1,99 @@
+"""Charts as data: what there is to be drawn, however it comes to be drawn."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tiedlm.experiment.verdict import rounded
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A place on a curve: the mean over seeds, and the smallest and largest of them."""
+
+    x: float
+    mean: float
+    low: float
+    high: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line with a band around it; `place` tells which colour it has."""
+
+    name: str
+    place: int
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True)
+class CurveChart:
+    """Lines over a common axis; `zero` is named where the sign of a value matters."""
+
+    key: str
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    zero: str = ""
+    x_words: Callable[[float], str] = field(default=lambda value: rounded(round(value)))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval, and the single values behind it."""
+
+    name: str
+    place: int
+    words: str
+    middle: float
+    interval: tuple[float, float] | None
+    singles: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Band:
+    """A range around 0 that an estimate is held against."""
+
+    name: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class IntervalChart:
+    """Estimates under each other, on an axis whose two sides have a name each."""
+
+    key: str
+    title: str
+    x_label: str
+    below: str
+    above: str
+    estimates: tuple[Estimate, ...]
+    bands: tuple[Band, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A whole and its parts, the parts in the order of the chart's; `mark` is another value to show on it."""
+
+    name: str
+    words: str
+    parts: tuple[float, ...]
+    mark: float | None = None
+
+
+@dataclass(frozen=True)
+class StackChart:
+    """Wholes under each other, each a bar of its parts; round values are whole numbers of `unit`."""
+
+    key: str
+    title: str
+    parts: tuple[str, ...]
+    stacks: tuple[Stack, ...]
+    written: Callable[[float], str]
+    mark: str = ""
+    unit: float = 1.0
+
+
+Chart = CurveChart | IntervalChart | StackChart
