@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from small_runs import environment, small_config
+from small_runs import Heard, carry_out, environment, small_config
 
 from tiedlm.config import ConfigError
 from tiedlm.config_file import packaged_configs
+from tiedlm.experiment.compare import compare
 from tiedlm.experiment.config import Experiment, RunConfig
 from tiedlm.experiment.count import count_configs, count_model
 from tiedlm.experiment.forecast import forecast
+from tiedlm.experiment.gather import gather
 from tiedlm.experiment.known_counts import FILE, KnownCounts
 from tiedlm.experiment.match import TOLERANCE, sizes_in_words, with_matches
 from tiedlm.experiment.plan import plan
@@ -242,3 +244,30 @@ def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:
     stream = io.StringIO()
     render_forecast(foreseen, Console(file=stream, width=80))
     assert "unequal" not in stream.getvalue()
+
+
+def test_matched_runs_are_told_of_before_they_train_and_are_pairs_by_their_batches(tmp_path: Path) -> None:
+    runs, cache = tmp_path / "runs", tmp_path / "cache"
+    experiment = whole(experiment_of(tmp_path, "match=parameters"), runs, cache, SILENT)
+    *before, _ = plan(experiment, runs)
+    for run in before:
+        carry_out(run)
+    heard = Heard()
+    comparison = compare(experiment, runs_dir=runs, cache_dir=cache, talk=heard)
+    assert heard.lines == list(sizes_in_words(experiment, count_of)), "the last of four was still to come"
+    assert not comparison.pending and not comparison.failures
+    assert comparison.budget is not None
+    (found,) = comparison.budget.equal_parameters
+    for body in found.bodies:
+        assert abs(body.percent_off) < 1
+        for difference in body.differences:
+            assert (difference.pairing.level, difference.num_seeds) == ("batches", 1)
+            assert "the body has another size" in difference.pairing.reasons
+    (each,) = comparison.budget.break_even
+    optimizer_bytes = 16 * 257 * 16  # parameters, gradients and two moments of V x D in fp32
+    assert each.outright.persistent_bytes == optimizer_bytes
+    assert [bought.spent_on for bought in each.in_body] == ["width", "depth"]
+    assert gather([runs / "small"]).budget == comparison.budget
+    again = Heard()
+    assert compare(experiment, runs_dir=runs, cache_dir=cache, talk=again) == comparison
+    assert again.lines == []
