@@ -230,6 +230,34 @@ def test_variants_that_saw_other_batches_are_not_held_against_each_other(tmp_pat
         assert found.reason == "the two do not have the same tokens in each bin"
 
 
+def test_seeds_that_scored_another_text_are_not_taken_together(tmp_path: Path) -> None:
+    stored = Stored(tmp_path).add_pairs(2, {})
+    for variant in ("tied", "untied"):
+        path = stored.path(stored.runs[variant][1], "test")
+        with np.load(path) as kept:
+            arrays = dict(kept)
+        np.savez(path, **{**arrays, "document": np.minimum(arrays["document"], 30)})
+    assert {found.reason for found in stored.differences("kind").values()} == {
+        "the two do not have the same tokens in each bin"
+    }
+
+
+def test_an_empty_split_has_empty_bins(tmp_path: Path) -> None:
+    stored = Stored(tmp_path)
+    for variant in ("tied", "untied"):
+        stored.add(variant, 0, np.zeros(len(TEXT.target)))
+        run = stored.runs[variant][0]
+        empty = split_result(0, nll=0.0, tokens=0, documents=0)
+        stored.runs[variant] = [run.model_copy(update={"splits": {"test": empty}})]
+        path = stored.path(run, "test")
+        with np.load(path) as kept:
+            np.savez(path, **{key: kept[key][:0] for key in kept})
+    for by in ("target", "preceding", "kind"):
+        for found in stored.bins(by).values():
+            assert (found.tokens, found.share, found.documents) == (0, None, 0)
+            assert found.differences[0].reason == "no such token in the test split"
+
+
 def test_runs_that_are_no_pairs_have_no_difference_in_any_bin(tmp_path: Path) -> None:
     stored = Stored(tmp_path)
     stored.add("untied", 0, np.ones(len(TEXT.target)))

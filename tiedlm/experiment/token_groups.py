@@ -30,8 +30,12 @@ class Grouped:
 
 @dataclass(frozen=True)
 class CutUp:
-    """One run. `by` lacks kinds where the tokenizer does not show them; `mass` (num_bins,) adds up to the tokens."""
+    """One run. `by` lacks kinds where the tokenizer does not show them; `mass` (num_bins,) adds up to the tokens.
 
+    `text` is a fingerprint of the tokens and their documents.
+    """
+
+    text: str
     by: Mapping[By, Grouped]
     mass: "np.ndarray"
     types: TokenTypes
@@ -47,14 +51,14 @@ def cut_up(run: RunResult, split: str, scores_of: ScoresOf) -> CutUp:
     if scores.mass is None:
         what = f"the scores of each token of {run.variant}, seed {run.seed}"
         raise UnusableScoresError(f"{what}, lack the probability given to each bin")
-    preceding = np.concatenate([[types.end_of_text], scores.target[:-1]])
+    preceding = np.concatenate([[types.end_of_text], scores.target])[: len(scores.target)]
     by: dict[By, Grouped] = {
         "target": _grouped(scores, types.bins[scores.target], BINS),
         "preceding": _grouped(scores, types.bins[preceding], BINS),
     }
     if types.shapes is not None:
         by["kind"] = _grouped(scores, kinds_of(types.shapes, scores.target, preceding), KINDS)
-    return CutUp(by, scores.mass.sum(axis=0), types)
+    return CutUp(_fingerprint(scores.target, scores.document), by, scores.mass.sum(axis=0), types)
 
 
 def _read_types(run: RunResult, split: str, scores_of: ScoresOf) -> TokenTypes:
@@ -77,12 +81,16 @@ def _grouped(scores: TokenScores, group: "np.ndarray", labels: tuple[str, ...]) 
     num_documents = int(scores.document.max(initial=-1)) + 1
     shape, cell = (len(labels), num_documents), group.astype(np.int64) * num_documents + scores.document
     size = len(labels) * num_documents
-    digest = hashlib.sha256()
-    for array in (scores.target.astype(np.int64), scores.document.astype(np.int64), group.astype(np.int64)):
-        digest.update(array.tobytes())
     return Grouped(
         labels=labels,
         nll=np.bincount(cell, weights=scores.nll, minlength=size).reshape(shape),
         num=np.bincount(cell, minlength=size).reshape(shape),
-        fingerprint=digest.hexdigest(),
+        fingerprint=_fingerprint(scores.target, scores.document, group),
     )
+
+
+def _fingerprint(*arrays: "np.ndarray") -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(array.astype("<i8").tobytes())
+    return digest.hexdigest()

@@ -4,6 +4,7 @@ How often each was seen, what it is a piece of, and how far its rows moved.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -40,12 +41,12 @@ class TokenTypes:
     moved: dict[str, "np.ndarray"]
     shapes: "np.ndarray | None" = None
 
-    @property
+    @cached_property
     def bins(self) -> "np.ndarray":
         """The index into BINS of each type, as a target."""
         return bins_of(self.targets)
 
-    @property
+    @cached_property
     def bins_seen(self) -> "np.ndarray":
         """The same in whichever role it was seen more often; 0: in neither."""
         import numpy as np
