@@ -1,20 +1,37 @@
 """`tiedlm report`: what is stored of an experiment."""
 
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
 from .output import console, print_json
 
+if TYPE_CHECKING:
+    from tiedlm.experiment.comparison import Comparison
+
 
 def report(
     experiment: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="An experiment's folder, as in runs/quickstart.")
     ],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page with charts; - is stdout.")
+    ] = None,
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write it as Markdown; - is stdout.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write every figure, one a line; - is stdout.")
+    ] = None,
+    latex: Annotated[
+        Path | None, typer.Option("--latex", metavar="FILE", help="Write it as a table of LaTeX; - is stdout.")
+    ] = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", metavar="FOLDER", help="Write the charts as PNG and SVG (matplotlib).")
     ] = None,
     details: Annotated[bool, typer.Option("--details", help="Show everything that is stored.")] = False,
     as_json: options.Json = False,
@@ -23,21 +40,78 @@ def report(
     """Print or write a stored comparison. Nothing is computed."""
     from tiedlm.experiment.comparison import load_comparison
 
+    files = {"--html": html, "--markdown": markdown, "--csv": csv, "--latex": latex}
+    asked = {option: file for option, file in files.items() if file is not None}
+    _refuse_two_documents(asked, as_json)
     comparison = load_comparison(experiment)
-    if markdown is not None:
-        from tiedlm.files import write_atomic
-        from tiedlm.report.markdown import comparison_markdown
-        from tiedlm.talk import Talk
-
-        text = comparison_markdown(comparison)
-        if str(markdown) == "-":
-            typer.echo(text, nl=False)
-            return
-        write_atomic(markdown, text)
-        Talk().say(f"written: {markdown}")
+    if plots is not None:
+        _write_plots(comparison, plots)
+    for option, file in asked.items():
+        _write(_WRITERS[option](comparison), file)
     if as_json:
         print_json(comparison.model_dump(mode="json"))
-    elif markdown is None:
+    elif not asked and plots is None:
         from tiedlm.report.tables import render_comparison
 
         render_comparison(comparison, console(), details)
+
+
+def _refuse_two_documents(asked: Mapping[str, Path], as_json: bool) -> None:
+    """stdout holds one document."""
+    from tiedlm.config import ConfigError, Problem
+
+    on_stdout = [option for option, file in asked.items() if str(file) == "-"] + (["--json"] if as_json else [])
+    if len(on_stdout) > 1:
+        first, second = on_stdout[:2]
+        raise ConfigError(Problem(second, f"and {first} would both be on stdout: give one of them a file"))
+
+
+def _write(text: str, file: Path) -> None:
+    from tiedlm.files import write_atomic
+    from tiedlm.talk import Talk
+
+    if str(file) == "-":
+        sys.stdout.write(text)
+        return
+    write_atomic(file, text)
+    Talk().say(f"written: {file}")
+
+
+def _write_plots(comparison: "Comparison", folder: Path) -> None:
+    from tiedlm.report.plots import write_plots
+    from tiedlm.talk import Talk
+
+    for path in write_plots(comparison, folder):
+        Talk().say(f"written: {path}")
+
+
+def _html(comparison: "Comparison") -> str:
+    from tiedlm.report.html import comparison_page
+
+    return comparison_page(comparison)
+
+
+def _markdown(comparison: "Comparison") -> str:
+    from tiedlm.report.markdown import comparison_markdown
+
+    return comparison_markdown(comparison)
+
+
+def _csv(comparison: "Comparison") -> str:
+    from tiedlm.report.csv import comparison_csv
+
+    return comparison_csv(comparison)
+
+
+def _latex(comparison: "Comparison") -> str:
+    from tiedlm.report.latex import comparison_latex
+
+    return comparison_latex(comparison)
+
+
+_WRITERS: Mapping[str, Callable[["Comparison"], str]] = {
+    "--html": _html,
+    "--markdown": _markdown,
+    "--csv": _csv,
+    "--latex": _latex,
+}

@@ -1,0 +1,84 @@
+"""`tiedlm report`: what goes to stdout, what into files, and what cannot be had together."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from finished_runs import example_comparison
+
+from cli.main import main
+from tiedlm.experiment.comparison import store_comparison
+
+BEGINNINGS = {
+    "--html": "<!doctype html>",
+    "--markdown": "**On WikiText-103",
+    "--csv": "variant,seed,split,metric,value,step",
+    "--latex": "% example, by tiedlm",
+}
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> str:
+    """The folder of a finished experiment."""
+    store_comparison(example_comparison(), tmp_path / "runs")
+    return str(tmp_path / "runs")
+
+
+@pytest.mark.parametrize(("option", "beginning"), BEGINNINGS.items())
+def test_a_document_goes_to_stdout_alone(
+    option: str, beginning: str, experiment: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", experiment, option, "-"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(beginning)
+    assert out.endswith("\n")
+    assert err == ""
+
+
+def test_several_files_are_written_at_once_and_stdout_is_left_to_json(
+    experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [word for option in BEGINNINGS for word in (option, str(tmp_path / option))]
+    assert main(["report", experiment, *words, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == example_comparison().model_dump(mode="json")
+    for option, beginning in BEGINNINGS.items():
+        assert (tmp_path / option).read_text(encoding="utf-8").startswith(beginning)
+        assert f"written: {tmp_path / option}" in err
+
+
+def test_files_alone_leave_stdout_empty(experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", experiment, "--html", str(tmp_path / "page.html")]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "words", [["--markdown", "-", "--json"], ["--html", "-", "--csv", "-"], ["--latex", "-", "--json"]]
+)
+def test_stdout_holds_one_document(words: list[str], experiment: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", experiment, *words]) == 2
+    out, err = capsys.readouterr()
+    assert "would both be on stdout: give one of them a file" in err
+    if "--json" in words:
+        assert json.loads(out)["error"]["kind"] == "config"
+    else:
+        assert out == ""
+
+
+def test_plots_without_matplotlib_exit_2_with_the_line_that_installs_it(
+    experiment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    words = ["--plots", str(tmp_path / "plots"), "--html", str(tmp_path / "page.html")]
+    assert main(["report", experiment, *words]) == 2
+    assert "pip install 'tiedlm[plots]'" in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists(), "nothing is written of what cannot be had whole"
+
+
+def test_a_file_that_cannot_be_written_is_named(
+    experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["report", experiment, "--html", str(tmp_path / "file" / "page.html")]) == 1
+    assert "page.html could not be written" in capsys.readouterr().err

@@ -1,0 +1,102 @@
+"""A comparison as a LaTeX table for a paper: no package needed, and nothing in a name is a command."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from tiedlm.experiment.comparison import Comparison
+from tiedlm.report import remarks
+from tiedlm.report.plain import one_line
+from tiedlm.report.records import Records
+from tiedlm.report.rows import main_records
+
+_WRITTEN = {
+    **{symbol: f"\\{symbol}" for symbol in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\ensuremath{<}",
+    ">": r"\ensuremath{>}",
+    "|": r"\ensuremath{|}",
+    "±": r"\ensuremath{\pm}",
+    "×": r"\ensuremath{\times}",
+    "−": r"\ensuremath{-}",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "·": r"\ensuremath{\cdot}",
+    "\xa0": "~",
+    "[": "{[}",
+    "]": "{]}",
+}
+_MINUS = re.compile(r"(?<![\w.+@=-])-(?=\d)")
+"""Before a number, and not within a name."""
+
+_MOST_COLUMNS = 3
+"""As many variants stand side by side within the text of an article."""
+
+
+def comparison_latex(comparison: Comparison) -> str:
+    """A `table` with its caption, to `\\input` into any document."""
+    caption = " ".join([comparison.verdict, *remarks.legend(comparison)])
+    return "\n".join(
+        (
+            f"% {one_line(comparison.experiment)}, by tiedlm; \\input this file",
+            r"\begin{table}",
+            r"\centering",
+            r"\small",
+            *_tabulars(comparison),
+            rf"\caption{{{escape(caption)}}}",
+            rf"\label{{tab:{_label(comparison.experiment)}}}",
+            r"\end{table}",
+            "",
+        )
+    )
+
+
+def escape(text: str) -> str:
+    """`text` on one line, none of it a command; letters that LaTeX does not know as they are by their number."""
+    signed = _MINUS.sub("−", one_line(text))
+    return "".join(_WRITTEN.get(symbol) or _letter(symbol) for symbol in signed)
+
+
+def _letter(symbol: str) -> str:
+    if symbol.isascii():
+        return symbol
+    is_latin = symbol.isalpha() and ord(symbol) < 0x180  # what pdflatex reads without a package
+    return symbol if is_latin else f"{{[}}U+{ord(symbol):04X}{{]}}"
+
+
+def _tabulars(comparison: Comparison) -> Iterator[str]:
+    """One below the other where there are many variants; a figure and its interval on two lines where there are few."""
+    records = main_records(comparison)
+    num_variants = len(records.names)
+    if num_variants > 2:
+        records = records.in_brief()
+    for index, part in enumerate(records.in_parts(math.ceil(num_variants / _MOST_COLUMNS))):
+        if index:
+            yield r"\bigskip"
+        yield from _tabular(part)
+
+
+def _tabular(records: Records) -> Iterator[str]:
+    header, lines = records.table()
+    yield rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
+    yield r"\hline"
+    yield _row(header)
+    yield r"\hline"
+    yield from map(_row, lines)
+    yield r"\hline"
+    yield r"\end{tabular}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    label = cells[0].lstrip(" ")
+    indent = r"\quad " if label != cells[0] else ""
+    return rf"{indent}{' & '.join(map(escape, (label, *cells[1:])))} \\"
+
+
+def _label(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return "".join(symbol if symbol.isalnum() else "-" for symbol in plain)
