@@ -122,6 +122,8 @@ def _holds(raw: object, step: int | str) -> bool:
 
 
 def _nearest(key: str, known: list[str]) -> str:
+    if key in known:
+        return " of this type; another one has it"
     parent, _, name = key.rpartition(".")
     inside = [path for path in known if path.rpartition(".")[0] == parent]
     close = difflib.get_close_matches(key, inside, n=1, cutoff=0.7)

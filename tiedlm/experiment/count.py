@@ -70,8 +70,8 @@ def count_model(model: ModelConfig, vocab_size: int, max_seq_len: int, seq_len: 
 
 
 def both_ways(model: ModelConfig) -> Iterator[ModelConfig]:
-    """A model tied and untied; what the two strategies have in common stays as it is."""
-    for kind in (TiedConfig, UntiedConfig):
+    """A model tied and untied, and as it is if it is neither; what the strategies have in common stays."""
+    for kind in dict.fromkeys((TiedConfig, type(model.tying), UntiedConfig)):
         common = {name: getattr(model.tying, name) for name in EmbeddingConfig.model_fields}
         tying = model.tying if isinstance(model.tying, kind) else kind(**common)
         yield model.model_copy(update={"tying": tying})

@@ -19,8 +19,10 @@ from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
 from tiedlm.report.sentences import sentences
 from tiedlm.report.tokens_to_reach import reach_records, reach_remarks
+from tiedlm.report.tuning import tuning_records, tuning_remarks
 
 PARTS_BESIDE: tuple[Part, ...] = (
+    Part("Tuning", tuning_records, tuning_remarks),
     Part("Noise floor", noise_floor_records, noise_floor_remarks),
     Part("Budget", budget_records, budget_remarks),
     Part("Tokens to reach the same loss", reach_records, reach_remarks),
@@ -111,7 +113,11 @@ def count_records(models: Sequence[Mapping[str, Any]]) -> Records:
     """Parts (those that any model has), their sum, and what they cost."""
     parts = [part for part in PARTS if any(model["parts"].get(part) for model in models)]
     figures = {part: [model["parts"].get(part, 0) for model in models] for part in parts}
-    figures |= {key: [model[key] for model in models] for key in ("total", "non_embedding", "flops_per_token")}
+    figures["total"] = [model["total"] for model in models]
+    needed = [model.get("inference_total") or model["total"] for model in models]
+    if needed != figures["total"]:
+        figures["inference_total"] = needed
+    figures |= {key: [model[key] for model in models] for key in ("non_embedding", "flops_per_token")}
     lines = [
         Row.of("tying", (model["tying"] for model in models)),
         *(Row.of(_count_label(key), map(numbers.count, cells)) for key, cells in figures.items()),
@@ -120,7 +126,12 @@ def count_records(models: Sequence[Mapping[str, Any]]) -> Records:
 
 
 def _count_label(key: str) -> str:
-    return {"flops_per_token": "FLOPs per token", "non_embedding": "non-embedding"}.get(key, part_label(key))
+    own = {
+        "flops_per_token": "FLOPs per token",
+        "non_embedding": "non-embedding",
+        "inference_total": "total at inference",
+    }
+    return own.get(key, part_label(key))
 
 
 def count_savings(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -136,15 +136,16 @@ class FactorizedConfig(EmbeddingConfig):
 
 
 _DIRECTIONS: dict[str, dict[str, Any]] = {
-    "tie": {"switch_at": 0.3, "penalty_from": 0.1, "strength": 0.1, "norm": "fro"},
-    "untie": {"switch_at": 0.5},
+    "tie": {"switch_at": 0.3, "strength": 0.1, "norm": "fro"},
+    "untie": {"switch_at": 0.67},
 }
 
 
 class ProgressiveConfig(OwnOutputConfig):
     """Two matrices that become one at the fraction `switch_at` of the run (tie), or one that becomes two (untie).
 
-    tie: independent until `penalty_from`, with the penalty of `soft` until `switch_at`, their mean from then on.
+    tie: independent until `penalty_from` (null: a third of `switch_at`), with the penalty of `soft` until `switch_at`,
+    their mean from then on.
     untie: two that start equal at `switch_at`, so what the output starts from is not asked.
     Keys that belong to `tie` alone are null for `untie` and must not be set.
     """
@@ -164,7 +165,11 @@ class ProgressiveConfig(OwnOutputConfig):
         direction = raw.get("direction", "tie")
         defaults = _DIRECTIONS.get(direction, {}) if isinstance(direction, str) else {}
         given = {key: value for key, value in raw.items() if value is not None or key not in defaults}
-        return {"switch_at": 0.5, **defaults, **given}
+        filled = {"switch_at": 1.0, **defaults, **given}  # of a wrong direction the direction alone is wrong
+        switch_at = filled["switch_at"]
+        if direction == "tie" and filled.get("penalty_from") is None and isinstance(switch_at, (int, float)):
+            filled["penalty_from"] = round(switch_at / 3, 6)
+        return filled
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
