@@ -49,6 +49,7 @@ REPORT_READS = {
     "statistics",
     "summary",
     "tokens_to_reach",
+    "tuning",
     "verdict",
 }
 """What the report may know of an experiment: its results, and nothing that runs it."""

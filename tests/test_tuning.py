@@ -159,7 +159,7 @@ def test_a_number_beyond_which_nothing_was_tried_is_said(
     cautions = cautions_in_words(found)
     assert len(cautions) == len(said)
     for caution, words in zip(cautions, said, strict=True):
-        assert caution.startswith(f"tied, untied: {words}")
+        assert caution.startswith(f"tied and untied: {words}")
 
 
 def test_a_run_may_not_have_a_seed_of_the_trials(tmp_path: Path) -> None:

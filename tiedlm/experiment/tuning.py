@@ -106,7 +106,7 @@ def cautions_in_words(tuning: Tuning) -> list[str]:
     for tuned in tuning.variants:
         for reason in _cautions(tuned):
             variants_of.setdefault(reason, []).append(tuned.variant)
-    return [f"{', '.join(variants)}: {reason}" for reason, variants in variants_of.items()]
+    return [f"{' and '.join(variants)}: {reason}" for reason, variants in variants_of.items()]
 
 
 def _cautions(tuned: TunedVariant) -> Iterator[str]:

@@ -23,6 +23,7 @@ from tiedlm.report.cells import (
     variant_row,
 )
 from tiedlm.report.records import Records, Row
+from tiedlm.report.tuning import tuning_rows
 
 _FIRST = ("test", "validation")
 _SHORT = {"validation": "val."}
@@ -35,6 +36,7 @@ def main_records(comparison: Comparison) -> Records:
         *_parameter_rows(variants, comparison.baseline),
         variant_row("FLOPs per token", variants, lambda variant: numbers.count(variant.parameters.flops_per_token)),
         variant_row("seeds", variants, lambda variant: seeds_in_words(len(variant.seeds))),
+        *tuning_rows(comparison.tuning, variants),
         *(_split_row(split, "perplexity", variants, perplexity_cell) for split in present(variants, _FIRST)),
         *_word_perplexity_row(variants),
         *_difference_rows(comparison, variants),
