@@ -40,7 +40,7 @@ def test_the_caption_holds_verdict_and_legend() -> None:
     latex = comparison_latex(example_comparison())
     caption = latex[latex.index(r"\caption{") :]
     assert "tied is better than untied by 0.031" in caption
-    assert r"nats per token (95 \% interval \ensuremath{-}0.03" in caption
+    assert r"nats per token (95~\% interval \ensuremath{-}0.03" in caption
     assert "below 0 favours the variant" in caption
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.report import remarks
-from tiedlm.report.plain import one_line
+from tiedlm.report.plain import glued, one_line
 from tiedlm.report.records import Records
 from tiedlm.report.rows import main_records
 
@@ -38,26 +38,33 @@ _MOST_COLUMNS = 3
 
 
 def comparison_latex(comparison: Comparison) -> str:
-    """A `table` with its caption, to `\\input` into any document."""
-    caption = " ".join([comparison.verdict, *remarks.legend(comparison)])
-    return "\n".join(
-        (
-            f"% {one_line(comparison.experiment)}, by tiedlm; \\input this file",
+    """One `table` with its caption, or several where there are many variants, to `\\input` into any document."""
+    label = f"tab:{_label(comparison.experiment)}"
+    written = [f"% {one_line(comparison.experiment)}, by tiedlm; \\input this file"]
+    for index, part in enumerate(_parts(comparison)):
+        caption = f"Table~\\ref{{{label}}}, continued." if index else escape(comparison.verdict)
+        written += [
             r"\begin{table}",
             r"\centering",
             r"\small",
-            *_tabulars(comparison),
-            rf"\caption{{{escape(caption)}}}",
-            rf"\label{{tab:{_label(comparison.experiment)}}}",
+            *_tabular(part),
+            rf"\caption{{{caption}}}",
+            *([] if index else [rf"\label{{{label}}}", *_note(list(remarks.legend(comparison)))]),
             r"\end{table}",
-            "",
-        )
-    )
+        ]
+    return "\n".join([*written, ""])
+
+
+def _note(lines: Sequence[str]) -> Iterator[str]:
+    """How to read the table, in small letters below its caption."""
+    yield r"\par\begin{minipage}{0.95\linewidth}\footnotesize"
+    yield from (rf"{escape(line)}\par" for line in lines)
+    yield r"\end{minipage}"
 
 
 def escape(text: str) -> str:
     """`text` on one line, none of it a command; letters that LaTeX does not know as they are by their number."""
-    signed = _MINUS.sub("−", one_line(text))
+    signed = _MINUS.sub("−", glued(one_line(text)))
     return "".join(_WRITTEN.get(symbol) or _letter(symbol) for symbol in signed)
 
 
@@ -68,16 +75,13 @@ def _letter(symbol: str) -> str:
     return symbol if is_latin else f"{{[}}U+{ord(symbol):04X}{{]}}"
 
 
-def _tabulars(comparison: Comparison) -> Iterator[str]:
-    """One below the other where there are many variants; a figure and its interval on two lines where there are few."""
+def _parts(comparison: Comparison) -> list[Records]:
+    """As many variants as fit the width; with more than two, a difference and its interval are on two lines."""
     records = main_records(comparison)
     num_variants = len(records.names)
     if num_variants > 2:
         records = records.in_brief()
-    for index, part in enumerate(records.in_parts(math.ceil(num_variants / _MOST_COLUMNS))):
-        if index:
-            yield r"\bigskip"
-        yield from _tabular(part)
+    return records.in_parts(max(1, math.ceil(num_variants / _MOST_COLUMNS)))
 
 
 def _tabular(records: Records) -> Iterator[str]:
@@ -85,7 +89,7 @@ def _tabular(records: Records) -> Iterator[str]:
     yield rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
     yield r"\hline"
     yield _row(header)
-    yield r"\hline"
+    yield r"\hline\noalign{\smallskip}"
     yield from map(_row, lines)
     yield r"\hline"
     yield r"\end{tabular}"
