@@ -50,7 +50,8 @@ def test_every_figure_stands_whole_at_every_width(shifted: Comparison, width: in
 def test_two_variants_are_tables_on_80_columns(shifted: Comparison) -> None:
     headers = [line.split() for line in shown(shifted, 80).splitlines()]
     assert headers.count(["tied", "untied", "difference", "verdict"]) == 3
-    assert ["types", "tokens", "documents", "share", "given,", "tied", "given,", "untied"] in headers
+    assert headers.count(["types", "tokens", "documents", "share"]) == 2
+    assert headers.count(["0", "1-9", "10-99", "100-999", "1k-9.9k", "10k+"]) == 2
 
 
 def test_a_row_says_what_the_bin_holds_and_what_is_known_of_it(shifted: Comparison) -> None:

@@ -27,6 +27,7 @@ _VERDICTS = {
     None: numbers.NOTHING,
 }
 _MOST_SAID = 2
+_DECIMALS = 4
 
 
 def frequency_records(comparison: Comparison) -> list[Records]:
@@ -38,27 +39,35 @@ def frequency_records(comparison: Comparison) -> list[Records]:
     for breakdown in frequency.breakdowns:
         bins = [found for found in breakdown.bins if found.tokens or (found.types and breakdown.by == "target")]
         if bins:
-            records.append(_contents(frequency, breakdown, bins))
+            records += [_contents(frequency, breakdown, bins), *_given(frequency, bins)]
             records += [_against(comparison, breakdown, bins, place) for place in range(len(bins[0].differences))]
     return [*records, *_movement(frequency.movement)]
 
 
 def _contents(frequency: Frequency, breakdown: Breakdown, bins: Sequence[Bin]) -> Records:
-    """How much is in each bin; by the target also the probability that each variant gives it."""
+    """How much is in each bin."""
     rows = [
         Row.of("tokens", (_number(found.tokens) for found in bins)),
         Row.of("documents", (numbers.count(found.documents) for found in bins)),
         Row.of("share", (_percent(found.share) for found in bins)),
     ]
-    if breakdown.by != "kind":
+    if any(found.types is not None for found in bins):
         rows.insert(0, Row.of("types", (_number(found.types) for found in bins)))
-    if breakdown.by == "target":
-        rows += [
-            Row.of(f"given, {score.variant}", (_percent(found.scores[place].mass) for found in bins))
-            for place, score in enumerate(bins[0].scores)
-        ]
     title = f"{_capital(frequency.split)} tokens by {_AXES[breakdown.by]}"
-    return Records(tuple(found.label for found in bins), tuple(rows), across="lines", title=title)
+    return Records(_labels(bins), tuple(rows), across="lines", title=title)
+
+
+def _given(frequency: Frequency, bins: Sequence[Bin]) -> Iterator[Records]:
+    """What each variant expects, beside what came; where that was stored."""
+    rows = [
+        Row.of(score.variant, (_percent(found.scores[place].mass) for found in bins))
+        for place, score in enumerate(bins[0].scores)
+        if any(found.scores[place].mass is not None for found in bins)
+    ]
+    if rows:
+        rows.insert(0, Row.of("share of the tokens", (_percent(found.share) for found in bins)))
+        title = f"Probability given to targets by their frequency, mean over all {frequency.split} tokens"
+        yield Records(_labels(bins), tuple(rows), title=title)
 
 
 def _against(comparison: Comparison, breakdown: Breakdown, bins: Sequence[Bin], place: int) -> Records:
@@ -73,7 +82,7 @@ def _against(comparison: Comparison, breakdown: Breakdown, bins: Sequence[Bin], 
     ]
     what = f"{variant} against {comparison.baseline} by {_AXES[breakdown.by]}"
     title = f"{what}, {UNIT} (95 % interval over {over})"
-    return Records(tuple(found.label for found in bins), tuple(rows), across="lines", title=title)
+    return Records(_labels(bins), tuple(rows), across="lines", title=title)
 
 
 def _movement(movement: Sequence[MovedBin]) -> Iterator[Records]:
@@ -87,9 +96,13 @@ def _movement(movement: Sequence[MovedBin]) -> Iterator[Records]:
         outputs = [found.variants[place].output for found in bins]
         name = moved.variant
         sides = {name: inputs} if inputs == outputs else {f"{name}, input": inputs, f"{name}, output": outputs}
-        rows += [Row.of(label, (numbers.decimal(value, 4) for value in values)) for label, values in sides.items()]
+        rows += [Row.of(label, (numbers.decimal(value, 3) for value in values)) for label, values in sides.items()]
     title = "How far rows of the embeddings moved, |end - start| / |start|, by frequency of their token"
-    yield Records(tuple(found.label for found in bins), tuple(rows), across="lines", title=title)
+    yield Records(_labels(bins), tuple(rows), title=title)
+
+
+def _labels(bins: Sequence[Bin] | Sequence[MovedBin]) -> tuple[str, ...]:
+    return tuple(found.label for found in bins)
 
 
 def frequency_notes(comparison: Comparison) -> Iterator[str]:
@@ -117,8 +130,7 @@ def frequency_notes(comparison: Comparison) -> Iterator[str]:
 def _legend(frequency: Frequency) -> Iterator[str]:
     yield (
         "frequency: how often a token was a target in the batches of training; the token before the target is where "
-        "the input embedding acts. given: the probability that a variant gives to a bin, mean over all tokens, "
-        "whatever came; share: of the tokens that came."
+        "the input embedding acts. Probability given: to all targets of a bin together, whatever came."
     )
     differences = [found for part in frequency.breakdowns for place in part.bins for found in place.differences]
     if any(found.p_difference is not None for found in differences):
@@ -177,15 +189,18 @@ def _bin_in_words(baseline: str, breakdown: Breakdown, found: Bin, difference: B
 
 
 def _difference(difference: BinDifference, over_seeds: bool) -> str:
-    """ "-0.310 [-0.350, -0.270]"; without an interval the difference alone."""
+    """ "-0.3100 [-0.3500, -0.2700]", as many decimals as the nats beside it; maybe without an interval."""
     if difference.mean is None:
         return numbers.NOTHING
-    middle, *ends = signed_together(difference.mean, difference.ci95_seeds if over_seeds else difference.ci95_text)
+    interval = difference.ci95_seeds if over_seeds else difference.ci95_text
+    middle, *ends = (f"{value:+.{_DECIMALS}f}" for value in (difference.mean, *(interval or ())))
     return f"{middle} [{', '.join(ends)}]" if ends else middle
 
 
 def _nats(found: Bin, variant: str) -> str:
-    return next((numbers.decimal(s.nats_per_token, 4) for s in found.scores if s.variant == variant), numbers.NOTHING)
+    return next(
+        (numbers.decimal(s.nats_per_token, _DECIMALS) for s in found.scores if s.variant == variant), numbers.NOTHING
+    )
 
 
 def _number(value: float | None) -> str:
