@@ -198,9 +198,8 @@ def _difference(difference: BinDifference, over_seeds: bool) -> str:
 
 
 def _nats(found: Bin, variant: str) -> str:
-    return next(
-        (numbers.decimal(s.nats_per_token, _DECIMALS) for s in found.scores if s.variant == variant), numbers.NOTHING
-    )
+    nats = next((score.nats_per_token for score in found.scores if score.variant == variant), None)
+    return numbers.decimal(nats, _DECIMALS)
 
 
 def _number(value: float | None) -> str:
