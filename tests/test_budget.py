@@ -78,8 +78,9 @@ def test_a_winner_at_equal_parameters_is_named_where_both_bodies_name_it(sign: i
     found = at_equal_parameters(shifted(sign * 0.05), shifted(sign * 0.03))
     assert found.verdict == verdict
     assert found.p_difference == max(body.difference.p_difference or 1.0 for body in found.bodies)
-    assert found.statement.startswith(f"at equal parameters tied is {verdict} than untied on test: {sign * 0.05:+.4f}")
-    assert f"{sign * 0.03:+.4f} nats per token matched by depth (95 % interval " in found.statement
+    assert found.statement.startswith(f"at equal parameters tied is {verdict} than untied on test: the difference is ")
+    assert f": the difference is {sign * 0.05:+.4f} matched by width (95 % interval " in found.statement
+    assert f"{sign * 0.03:+.4f} matched by depth (95 % interval " in found.statement
 
 
 @pytest.mark.parametrize("depth", [shifted(0.05), shifted(-0.05, times=60), shifted(0.001)])
@@ -90,7 +91,7 @@ def test_one_body_alone_is_no_conclusion(depth: list[float]) -> None:
     assert found.bodies[1].difference.verdict != "better"
     assert found.verdict == "cannot_tell"
     assert found.statement.startswith("cannot tell at equal parameters whether tied or untied is better on test: ")
-    assert "-0.0500 nats per token matched by width" in found.statement
+    assert "the difference is -0.0500 matched by width (95 % interval " in found.statement
 
 
 def test_they_are_equal_where_both_bodies_make_them_so() -> None:
@@ -117,7 +118,7 @@ def test_what_has_not_finished_or_is_no_pair_is_said() -> None:
     one = [own[:1] for own in (tied, untied, matched("matched_width", BASE), matched("matched_depth", shifted(1)))]
     (single,) = budget_of(*one).equal_parameters
     assert (single.verdict, single.p_difference) == ("cannot_tell", None)
-    assert "one seed, which has no spread" in single.statement
+    assert "from one seed, which has no spread: the difference is " in single.statement
 
 
 def test_holm_corrects_over_the_variants_and_the_bodies_each_by_itself() -> None:
@@ -187,8 +188,8 @@ def test_as_many_parameters_in_a_body_stand_beside_it_whichever_is_the_baseline(
         matched("matched_width", shifted(0.02)),
         matched("matched_depth", shifted(-0.03)),
     )
-    for baseline in ("untied", "tied"):
-        (each,) = budget_of(*every, baseline=baseline).break_even
+    for baseline, order in (("untied", every), ("tied", every[::-1])):
+        (each,) = budget_of(*order, baseline=baseline).break_even
         width, depth = each.in_body
         assert (width.larger, width.smaller, width.spent_on) == ("tied+width", "tied", "width")
         assert (depth.larger, depth.smaller, depth.spent_on) == ("tied+depth", "tied", "depth")

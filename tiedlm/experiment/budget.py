@@ -6,7 +6,7 @@ from tiedlm.config import Config
 from tiedlm.experiment.contrast import Difference
 from tiedlm.experiment.equal_parameters import AtEqualParameters, compare_at_equal_parameters
 from tiedlm.experiment.match import TOLERANCE
-from tiedlm.experiment.purchase import Purchase, matched_of, purchase, spent_on
+from tiedlm.experiment.purchase import Purchase, in_order, matched_of, purchase, spent_on
 from tiedlm.experiment.results import RunResult
 
 
@@ -46,7 +46,7 @@ def weigh(
             variant=variant,
             baseline=baseline,
             outright=purchase(own, runs[baseline], "itself", split),
-            in_body=[*_in_body(runs, variant, baseline, split), *_in_body(runs, baseline, variant, split)],
+            in_body=in_order([*_in_body(runs, variant, baseline, split), *_in_body(runs, baseline, variant, split)]),
         )
         for variant, own in runs.items()
         if not own[0].config.get("added") and own[0].parameters.total != total

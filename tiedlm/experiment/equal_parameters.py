@@ -12,20 +12,19 @@ from tiedlm.config import Config
 from tiedlm.experiment.contrast import Difference, Verdict
 from tiedlm.experiment.judgement import judge
 from tiedlm.experiment.match import TOLERANCE
-from tiedlm.experiment.purchase import MATCHED, SpentOn, matched_of, spent_on
+from tiedlm.experiment.purchase import MATCHED, Spending, in_order, matched_of, spent_on
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.significance import LEVEL, holm
 from tiedlm.experiment.verdict import UNIT, signed_together
 
 
-class MatchedBody(Config):
+class MatchedBody(Spending):
     """A variant of the baseline's size: what it came to, and its differences to the baseline, each judged by itself.
 
     The one on `split` decides.
     """
 
     variant: str
-    spent_on: SpentOn
     split: str
     parameters: int
     percent_off: float
@@ -75,7 +74,10 @@ def compare_at_equal_parameters(
         judged = judge(measured.get(variant, []), variant, smallest_worthwhile)
         if of is not None and of != baseline and any(found.split == split for found in judged):
             bodies.setdefault(of, []).append(_body(own[0], runs[baseline][0], split, judged))
-    compared = [AtEqualParameters(variant=of, baseline=baseline, split=split, bodies=own) for of, own in bodies.items()]
+    compared = [
+        AtEqualParameters(variant=of, baseline=baseline, split=split, bodies=in_order(own))
+        for of, own in bodies.items()
+    ]
     return [_told(each, smallest_worthwhile) for each in _decided(compared)]
 
 
@@ -162,26 +164,28 @@ def _statement(each: AtEqualParameters, size: float) -> str:
     if each.verdict == "no_difference":
         return f"at equal parameters there is no difference between {pair}: equal to the last bit on {each.split}"
     confidence = "90 %" if each.verdict == "equal" else "95 %"
-    both = " and ".join(_measured(body, confidence) for body in each.bodies) + _corrected(each)
+    both = " and ".join(_measured(body, confidence) for body in each.bodies)
+    sure = f"{both}, {UNIT}{_corrected(each)}"
     match each.verdict:
         case "equal":
             return (
-                f"at equal parameters {pair} are equal for practical purposes on {each.split}, within ±{size:g}: {both}"
+                f"at equal parameters {pair} are equal for practical purposes on {each.split}, within ±{size:g}: {sure}"
             )
+        case "cannot_tell" if all(body.difference.num_seeds == 1 for body in each.bodies):
+            return f"{unknown} from one seed, which has no spread: the difference is {sure}"
         case "cannot_tell":
-            return f"{unknown}: the difference is {both}"
+            return f"{unknown}: the difference is {sure}"
     who = f"{each.variant} is {each.verdict} than {each.baseline}"
-    return f"at equal parameters {who} on {each.split}: {both}"
+    return f"at equal parameters {who} on {each.split}: the difference is {sure}"
 
 
 def _measured(body: MatchedBody, confidence: str) -> str:
-    """ "-0.031 nats per token matched by width (95 % interval -0.040 to -0.022)"."""
+    """ "-0.031 matched by width (95 % interval -0.040 to -0.022)"; of one seed without an interval."""
     found = body.difference
-    interval = found.ci90_seeds if confidence == "90 %" else found.ci95_seeds
     assert found.mean is not None  # else there is a reason why not
-    size, *ends = signed_together(found.mean, interval)
-    how_sure = f"{confidence} interval {ends[0]} to {ends[1]}" if ends else "one seed, which has no spread"
-    return f"{size} {UNIT} matched by {body.spent_on} ({how_sure})"
+    size, *ends = signed_together(found.mean, found.ci90_seeds if confidence == "90 %" else found.ci95_seeds)
+    how_sure = f" ({confidence} interval {ends[0]} to {ends[1]})" if ends else ""
+    return f"{size} matched by {body.spent_on}{how_sure}"
 
 
 def _corrected(each: AtEqualParameters) -> str:

@@ -1,7 +1,7 @@
 """What a larger variant has and costs beyond a smaller one, and what that buys. Free of torch."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeVar, get_args
 
 from tiedlm.config import Config
 from tiedlm.experiment.contrast import Difference, contrast
@@ -12,18 +12,31 @@ MATCHED: dict[str, SpentOn] = {"matched_width": "width", "matched_depth": "depth
 """By the role of a variant that the plan adds: what of its body the parameters went to."""
 
 
-class Purchase(Config):
+class Spending(Config):
+    """What has its parameters somewhere: in the variant `itself` (a second matrix, say), the `width` or the `depth`."""
+
+    spent_on: SpentOn
+
+
+Spent = TypeVar("Spent", bound=Spending)
+
+
+def in_order(spent: Iterable[Spent]) -> list[Spent]:
+    """By width before by depth, in whatever order the variants were found."""
+    places = get_args(SpentOn)
+    return sorted(spent, key=lambda each: places.index(each.spent_on))
+
+
+class Purchase(Spending):
     """Counts are `larger` minus `smaller`; each percentage is of the smaller one.
 
-    `spent_on` says where the parameters went: the variant `itself` (a second matrix, say), the `width` or the `depth`
-    of its body. `persistent_bytes` are parameters, gradients and the values of `optimizer`, as predicted; null with the
+    `persistent_bytes` are parameters, gradients and the values of `optimizer`, as predicted; null with the
     reason. Speed is as measured. `bought` are nats per token on `split`: above 0, the larger one has the lower loss;
     with the 95 % t-interval over seeds, null for one seed. Null with the reason where the runs are no pairs.
     """
 
     larger: str
     smaller: str
-    spent_on: SpentOn
     parameters: int
     parameters_percent: float
     optimizer: str | None

@@ -65,31 +65,32 @@ def _gain(bought: Purchase) -> str:
     """ ", which buys +0.117 nats per token on test (95 % interval +0.087 to +0.147; above 0 is a lower loss)"."""
     if bought.bought is None:
         return f"; what that buys cannot be told: {bought.bought_reason}"
-    how_sure = f"{_interval(bought)}; above 0 is a lower loss"
-    return f", which buys {signed_together(bought.bought, bought.bought_ci95)[0]} {UNIT} on {bought.split} ({how_sure})"
+    size = signed_together(bought.bought, bought.bought_ci95)[0]
+    told = "; ".join([*_interval(bought), "above 0 is a lower loss"])
+    return f", which buys {size} {UNIT} on {bought.split} ({told})"
 
 
-def _interval(bought: Purchase) -> str:
+def _interval(bought: Purchase) -> list[str]:
+    """ "95 % interval +0.087 to +0.147", where there is one."""
     if bought.bought is None or bought.bought_ci95 is None:
-        return str(bought.bought_reason)
+        return []
     _, low, high = signed_together(bought.bought, bought.bought_ci95)
-    return f"95 % interval {low} to {high}"
+    return [f"95 % interval {low} to {high}"]
 
 
 def _in_body(chosen: BreakEven) -> str:
-    """ "; as many in the body of tied buy +0.151 by width (..) and +0.203 by depth (..)"."""
-    told = [bought for bought in chosen.in_body if bought.bought is not None]
-    owners = {
-        name for bought in told for name in (bought.larger, bought.smaller) if name in (chosen.variant, chosen.baseline)
-    }
+    """ "; as many in the body of tied buy +0.151 by width (.., +53.1 % FLOPs) and +0.203 by depth (..)"."""
+    told = [(bought, bought.bought) for bought in chosen.in_body if bought.bought is not None]
     if not told:
         return ""
+    pair = (chosen.variant, chosen.baseline)
+    owners = sorted({name for bought, _ in told for name in (bought.larger, bought.smaller) if name in pair})
     said = [
-        f"{signed_together(bought.bought or 0.0, bought.bought_ci95)[0]} by {bought.spent_on} "
-        f"({_interval(bought)}; FLOPs {bought.flops_percent:+.1f} %)"
-        for bought in told
+        f"{signed_together(nats, bought.bought_ci95)[0]} by {bought.spent_on} "
+        f"({', '.join([*_interval(bought), f'{bought.flops_percent:+.1f} % FLOPs'])})"
+        for bought, nats in told
     ]
-    return f"; as many in the body of {' or '.join(sorted(owners))} buy {' and '.join(said)}"
+    return f"; as many in the body of {' or '.join(owners)} buy {' and '.join(said)}"
 
 
 def _names(purchases: Sequence[Purchase]) -> tuple[str, ...]:
@@ -103,7 +104,7 @@ def _price_records(purchases: Sequence[Purchase]) -> Records:
         Row.of("FLOPs", (f"{bought.flops_percent:+.1f} %" for bought in purchases)),
         Row.of("tokens/s", (_percent(bought.tokens_per_second_percent) for bought in purchases)),
     )
-    return Records(_names(purchases), rows, across="lines", title="What more parameters cost")
+    return Records(_names(purchases), rows, across="lines", title="What more parameters cost (speed as measured)")
 
 
 def _memory(bought: Purchase) -> str:
