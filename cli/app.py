@@ -12,7 +12,7 @@ import typer
 from tiedlm.config import ConfigError
 from tiedlm.errors import Interrupted, RunError
 
-from . import compare, configs, count_params, evaluate, generate, prepare, report, train
+from . import compare, configs, count_params, evaluate, generate, prepare, report, train, verify
 from .output import print_error, set_up_streams
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -22,6 +22,7 @@ app.command("count-params")(count_params.count_params)
 app.command("evaluate")(evaluate.evaluate)
 app.command("generate")(generate.generate)
 app.command("report")(report.report)
+app.command("verify")(verify.verify)
 app.command("prepare")(prepare.prepare)
 app.add_typer(configs.app, name="configs")
 

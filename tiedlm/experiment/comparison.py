@@ -45,6 +45,7 @@ class Comparison(Config):
     """
 
     schema_version: Literal[2] = 2
+    edition: int = 0
     experiment: str
     baseline: str
     primary: str | None
@@ -111,6 +112,7 @@ def summarize(
     num_seeds = conditions.num_seeds if conditions else 0
     said = statements(asked, baseline, differences, num_seeds, smallest_worthwhile, len(failures))
     return Comparison(
+        edition=EDITION,
         experiment=name,
         baseline=baseline,
         primary=primary,

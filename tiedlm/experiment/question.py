@@ -65,6 +65,11 @@ class Outcome:
         """ "tied/seed-0/result.json"."""
         return "/".join(self.file.parts[-3:])
 
+    @property
+    def sha256(self) -> str:
+        """Of the file."""
+        return hashlib.sha256(self.content).hexdigest()
+
 
 def read_outcomes(folders: Sequence[RunFolder]) -> list[Outcome]:
     """The outcome of every run that has one, each read once."""
@@ -81,7 +86,7 @@ def sources_of(outcomes: Sequence[Outcome], question: Question) -> dict[str, str
     asked = json.dumps({"edition": EDITION, **asdict(question)}, default=lambda record: record.model_dump(mode="json"))
     return {
         "question": hashlib.sha256(asked.encode()).hexdigest(),
-        **{outcome.key: hashlib.sha256(outcome.content).hexdigest() for outcome in outcomes},
+        **{outcome.key: outcome.sha256 for outcome in outcomes},
     }
 
 

@@ -1,0 +1,30 @@
+"""`tiedlm verify`: do the figures follow from what lies beside them?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options
+from .output import console, print_json
+
+
+def verify(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="An experiment's or a run's, as in runs/quickstart[/tied/seed-0].")
+    ],
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Recompute every reported figure from the stored scores and say which do not hold: exit code 1 if any."""
+    from tiedlm.experiment.verify import verify as verify_folder
+
+    verified = verify_folder(folder).model_dump(mode="json")
+    if as_json:
+        print_json(verified)
+    else:
+        from tiedlm.report.verified import render_verified
+
+        render_verified(verified, console())
+    if verified["failed"]:
+        raise typer.Exit(1)
