@@ -13,7 +13,7 @@ from tiedlm.tying.build import build_tying
 from tiedlm.tying.config import TyingConfig
 
 V, D = 31, 8
-STRATEGIES = [
+STRATEGIES: list[dict[str, object]] = [
     {"type": "tied"},
     {"type": "tied", "output_bias": True, "input_scale": "sqrt_dim"},
     {"type": "untied"},

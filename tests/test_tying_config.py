@@ -111,3 +111,15 @@ def test_counts_tell_what_a_trained_model_needs_where_that_is_less(tmp_path: Pat
         render_counts([models[0], models[2]], Console(file=file, width=80))
         file.seek(0)
         assert file.read().count("total at inference") == 1
+
+
+def test_the_readme_has_a_row_for_every_strategy_and_the_counts_of_the_dial(tmp_path: Path) -> None:
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    table = [line for line in text.splitlines() if line.startswith("| `")]
+    for tying in STRATEGIES:
+        assert any(line.startswith(f"| `{tying['type']}` |") for line in table)
+    for one in count_configs(["dial"], [], tmp_path):
+        parts, counts = one.counts.parts, one.counts
+        cells = [*(parts[f"{part}_embedding"] for part in ("input", "output", "shared")), counts.total]
+        cells += [counts.inference_total or 0, counts.flops_per_token]
+        assert f"| `{one.name}` | " + " | ".join(f"{cell:,}" for cell in cells) + " |" in table
