@@ -53,6 +53,16 @@ def test_records_may_stand_as_lines_of_a_table() -> None:
     assert lines[-1].split() == ["two", "2"]
 
 
+def test_lines_too_long_are_parted_and_each_part_has_its_names() -> None:
+    rows = tuple(Row.of(f"figure {index}", [f"{index},000,000", f"{index}"]) for index in range(6))
+    text = printed(Records(("one", "two"), rows, across="lines"), 40)
+    assert [line.split()[1:] for line in text.splitlines() if line.startswith("one")] == [
+        ["0,000,000", "1,000,000", "2,000,000"],
+        ["3,000,000", "4,000,000", "5,000,000"],
+    ]
+    assert max(map(len, text.splitlines())) <= 40
+
+
 def test_prose_is_wrapped_between_words_and_keeps_numbers_with_their_unit() -> None:
     for width in range(12, 60):
         text = printed("the interval is -0.0349 to -0.0275 nats, 95 % of them, and 1,177.4 MiB ± 0.2", width)

@@ -56,7 +56,7 @@ class Page:
         self.console.print(Text(text, style=style), soft_wrap=True, highlight=False)
 
     def records(self, records: Records) -> None:
-        """A table if it fits the width, else several with some of the records each, else a block for each record."""
+        """A table if it fits the width, else several with some of its columns each, else a block for each record."""
         if records.title:
             self.prose(records.title, "bold")
         tables = self._tables(records)
@@ -72,9 +72,8 @@ class Page:
             self._block(name, ((row.label, row.cells[index], row.depth) for row in records.rows))
 
     def _tables(self, records: Records) -> list[Table]:
-        """As few as fit the width, in brief rather than one more; none where not even two records fit side by side."""
-        at_most = math.ceil(len(records.names) / 2) if records.across == "columns" else 1
-        for count in range(1, at_most + 1):
+        """As few as fit the width, in brief rather than one more; none where not even two columns fit side by side."""
+        for count in range(1, math.ceil(records.num_columns / 2) + 1):
             for written in (records, records.in_brief()):
                 tables = [self._table(part) for part in written.in_parts(count)]
                 if all(map(self._fits, tables)):

@@ -1,7 +1,8 @@
 """Records: named things with the same labelled figures, however they come to be laid out."""
 
+import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 
@@ -41,19 +42,23 @@ class Records:
 
     def in_brief(self) -> "Records":
         """With each row as it is where there is less room."""
-        rows = tuple(brief for row in self.rows for brief in (row.brief or (row,)))
-        return Records(self.names, rows, self.across, self.title)
+        return replace(self, rows=tuple(brief for row in self.rows for brief in (row.brief or (row,))))
+
+    @property
+    def num_columns(self) -> int:
+        """Columns of a table, besides that of the labels."""
+        return len(self.names if self.across == "columns" else self.rows)
 
     def in_parts(self, count: int) -> list["Records"]:
-        """The records in `count` parts as even as can be, the larger ones first."""
-        size, larger = divmod(len(self.names), count)
-        parts, start = [], 0
-        for number in range(count):
-            stop = start + size + (number < larger)
-            rows = tuple(row.part(start, stop) for row in self.rows)
-            parts.append(Records(self.names[start:stop], rows, self.across, self.title))
-            start = stop
-        return parts
+        """Tables with some of the columns each, as even as can be, the wider ones first."""
+        size, wider = divmod(self.num_columns, count)
+        ends = itertools.accumulate((size + (number < wider) for number in range(count)), initial=0)
+        return [self._columns(start, stop) for start, stop in itertools.pairwise(ends)]
+
+    def _columns(self, start: int, stop: int) -> "Records":
+        if self.across == "lines":
+            return replace(self, rows=self.rows[start:stop])
+        return replace(self, names=self.names[start:stop], rows=tuple(row.part(start, stop) for row in self.rows))
 
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         """Header and lines of the table, the labels indented by their depth."""
