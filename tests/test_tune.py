@@ -1,0 +1,170 @@
+"""Tuning carried out: trials that never read the test split, runs with what they chose, nothing done twice."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_runs import Heard, cache_of, carry_out, checkpoints, metrics, small_config
+
+from tiedlm.config import ConfigError
+from tiedlm.data.prepare import prepare
+from tiedlm.errors import RunError
+from tiedlm.experiment.carry_out import lacking_runs, train
+from tiedlm.experiment.compare import compare
+from tiedlm.experiment.comparison import Comparison
+from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.gather import gather
+from tiedlm.experiment.plan import Run, pick, place, plan
+from tiedlm.experiment.plan_tuning import plan_tuning
+from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.store import RunFolder
+from tiedlm.experiment.tune import tune
+from tiedlm.experiment.whole import whole
+
+RATES = "tune={grid: {training.learning_rate: [1e-3, 1e-2]}, seeds: [100]}"
+
+
+def experiment_in(folder: Path, *settings: str) -> Experiment:
+    return load_experiment(small_config(folder), [RATES, *settings])
+
+
+def compare_in(folder: Path, experiment: Experiment, talk: Heard | None = None) -> Comparison:
+    return compare(experiment, runs_dir=folder / "runs", cache_dir=folder / "cache", talk=talk or Heard())
+
+
+def carry_out_trial(run: Run, folder: Path) -> None:
+    """In this process."""
+    from tiedlm.experiment.run import execute
+
+    execute(run, cache_dir=folder / "cache", siblings=())
+
+
+def stamps(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in (folder / "runs").rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Experiment, Comparison, Heard]:
+    """The last trial in a process of its own, the other trials and the runs in this one."""
+    folder = tmp_path_factory.mktemp("tuned")
+    experiment = experiment_in(folder)
+    runs, cache = folder / "runs", folder / "cache"
+    *trials, last = plan_tuning(experiment, runs)
+    for run in trials:
+        carry_out_trial(run, folder)
+    assert whole(experiment, runs, cache) == experiment, "nothing is chosen before all have ended"
+    with pytest.raises(ConfigError, match="not chosen yet"):
+        train(experiment, place(pick(experiment, "tied"), runs), cache_dir=cache)
+    assert [run.label for run in lacking_runs(plan_tuning(experiment, runs))] == [last.label]
+    heard = Heard()
+    for run in plan(tune(experiment, runs_dir=runs, cache_dir=cache, talk=heard), runs):
+        carry_out(run)
+    return folder, experiment, compare_in(folder, experiment), heard
+
+
+def test_a_trial_is_scored_on_validation_alone_and_keeps_no_weights(
+    compared: tuple[Path, Experiment, Comparison, Heard],
+) -> None:
+    folder, experiment, _, _ = compared
+    for run in plan_tuning(experiment, folder / "runs"):
+        result = RunFolder(run.directory).result()
+        assert result is not None
+        assert list(result.splits) == ["validation"]
+        assert not RunFolder(run.directory).evaluation_file("test").exists()
+        assert checkpoints(run) == []
+        assert len([line for line in metrics(run) if "loss" in line]) == 6
+
+
+def test_a_trial_does_not_read_the_test_split(tmp_path: Path) -> None:
+    """With tokens there that no model has, a run fails, and a trial comes out as it did before."""
+    experiment = experiment_in(tmp_path)
+    trial = plan_tuning(experiment, tmp_path / "runs")[0]
+    carry_out_trial(trial, tmp_path)
+    data = prepare(trial.config.data, tmp_path / "cache")
+    (file,) = (tmp_path / "cache").rglob("test.ids")
+    kept, stamp = data.split("test").ids, file.stat().st_mtime_ns
+    np.full(len(kept), np.iinfo(kept.dtype).max, kept.dtype).tofile(file)
+    os.utime(file, ns=(stamp, stamp))  # else it would be noticed, and made anew
+    again = plan_tuning(experiment, tmp_path / "again")[0]
+    carry_out_trial(again, tmp_path)
+    before, after = (RunFolder(run.directory).result() for run in (trial, again))
+    assert before is not None and after is not None
+    assert (before.splits, before.hashes) == (after.splits, after.hashes)
+    run = place(pick(experiment, "tied"), tmp_path / "runs")
+    assert cache_of(run) == tmp_path / "cache"
+    with pytest.raises(IndexError):
+        carry_out(run)
+
+
+def test_each_variant_is_run_with_what_cost_least_on_validation(
+    compared: tuple[Path, Experiment, Comparison, Heard],
+) -> None:
+    folder, experiment, comparison, heard = compared
+    assert comparison.tuning is not None
+    it = whole(experiment, folder / "runs", folder / "cache")
+    for variant in ("tied", "untied"):
+        costs = {}
+        for run in plan_tuning(experiment, folder / "runs"):
+            result = RunFolder(run.directory).result()
+            if result is not None and run.config.added is not None and run.config.added.of == variant:
+                costs[run.config.training.learning_rate] = result.splits["validation"].nll
+        best = min(costs, key=lambda rate: costs[rate])
+        assert it.variants[variant].training.learning_rate == best
+        tuned = comparison.tuning.of(variant)
+        assert tuned is not None and tuned.settings == {"training.learning_rate": best}
+        assert [score.nll for trial in tuned.trials for score in trial.per_seed] == list(costs.values())
+        assert any(line.startswith(f"{variant}: learning_rate={best}, the best of 2") for line in heard.lines)
+    for run in plan(it, folder / "runs"):
+        assert RunFolder(run.directory).config() == run.config
+    assert [variant.name for variant in comparison.variants] == ["tied", "untied"]
+    assert all(variant.seeds == [0] for variant in comparison.variants)
+
+
+def test_a_second_call_does_nothing_and_gathering_keeps_the_tuning(
+    compared: tuple[Path, Experiment, Comparison, Heard],
+) -> None:
+    folder, experiment, comparison, _ = compared
+    before, heard = stamps(folder), Heard()
+    assert compare_in(folder, experiment, heard) == comparison
+    assert (stamps(folder), heard.lines) == (before, [])
+    gathered = gather([folder / "runs" / "small"])
+    assert gathered.tuning == comparison.tuning
+    assert gathered.variants == comparison.variants
+    compare_in(folder, experiment)
+
+
+def test_a_larger_grid_reuses_the_trials_there_are_and_its_runs_wait(
+    compared: tuple[Path, Experiment, Comparison, Heard],
+) -> None:
+    folder, _, _, _ = compared
+    larger = experiment_in(folder, "tune.grid.training.learning_rate=[1e-2, 2e-2, 1e-3]")
+    lacking = lacking_runs(plan_tuning(larger, folder / "runs"))
+    assert [run.label for run in lacking] == ["tied learning_rate=0.02 seed 100", "untied learning_rate=0.02 seed 100"]
+    assert whole(larger, folder / "runs", folder / "cache").waits_for_trials
+
+
+def test_trials_of_another_recipe_are_refused_before_anything_trains(
+    compared: tuple[Path, Experiment, Comparison, Heard],
+) -> None:
+    folder, _, _, _ = compared
+    before, other = stamps(folder), experiment_in(folder, "training.batch_size=8")
+    with pytest.raises(ConfigError, match="--fresh") as error:
+        compare_in(folder, other)
+    assert error.value.problems[0].key == "training.batch_size"
+    assert stamps(folder) == before
+    assert whole(other, folder / "runs", folder / "cache").waits_for_trials
+
+
+def test_a_file_alone_is_tuned_too_and_all_diverged_is_an_error(tmp_path: Path) -> None:
+    path = small_config(tmp_path, "variants:\n  tied: {model: {tying: {type: tied}}}\n", "")
+    path.write_text(path.read_text().replace("  untied: {model: {tying: {type: untied}}}\n", ""))
+    settings = ["training.max_grad_norm=null", "tune={grid: {training.learning_rate: [1e20]}, seeds: [100]}"]
+    experiment = load_experiment(path, settings)
+    assert list(experiment.variants) == ["tied"]
+    (trial,) = plan_tuning(experiment, tmp_path / "runs")
+    with pytest.raises(RunError) as diverged:
+        carry_out_trial(trial, tmp_path)
+    assert diverged.value.kind == "diverged"
+    with pytest.raises(RunError, match="tied: every one of its 1 trials diverged"):
+        tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache")
