@@ -13,7 +13,7 @@ from tiedlm.config import ConfigError
 from tiedlm.errors import Interrupted, RunError
 
 from . import compare, configs, count_params, evaluate, generate, prepare, report, train, verify
-from .output import print_error, set_up_streams
+from .output import is_of_a_stream, print_error, set_up_streams
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command("train")(train.train)
@@ -51,7 +51,7 @@ def tiedlm(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; its exit code. Raises BrokenPipeError."""
+    """Run one command; its exit code. Raises OSError where stdout or stderr cannot be written."""
     set_up_streams()
     as_json, debug = "--json" in arguments, "--debug" in arguments
     try:
@@ -62,12 +62,12 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Exit as done:
         sys.stdout.flush()
         return done.exit_code
-    except BrokenPipeError:
-        raise
     except KeyboardInterrupt:
         print_error("interrupted", "", "interrupted while no run was under way", as_json)
         return 128 + signal.SIGINT
-    except Exception as error:  # noqa: BLE001 (the last place where it can be told in plain words)
+    except Exception as error:
+        if isinstance(error, OSError) and is_of_a_stream(error):
+            raise
         if debug:
             traceback.print_exc()
         return tell(error, as_json)

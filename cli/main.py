@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
+FAILED = 1
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -19,6 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough
         _give_up_broken_streams()
         return BROKEN_PIPE
+    except OSError as error:  # what we say has no place left
+        with suppress(OSError):
+            sys.stderr.write(f"tiedlm: the output could not be written: {error.strerror or error}\n")
+        _give_up_broken_streams()
+        return FAILED
 
 
 def _give_up_broken_streams() -> None:
@@ -28,7 +35,7 @@ def _give_up_broken_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

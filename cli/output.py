@@ -1,5 +1,6 @@
 """Where a command's words go: data to stdout, talk and errors to stderr."""
 
+import errno
 import io
 import json
 import math
@@ -25,6 +26,12 @@ def set_up_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def is_of_a_stream(error: OSError) -> bool:
+    """Whether it is stdout or stderr that could not be written: a file would be named."""
+    on_writing = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return error.filename is None and error.errno in on_writing
 
 
 def console() -> Console:

@@ -1,6 +1,7 @@
 """`tiedlm report`: what goes to stdout, what into files, and what cannot be had together."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from finished_runs import example_comparison
 from cli.main import main
 from tiedlm.experiment.comparison import store_comparison
 
+ROOT = Path(__file__).parent.parent
 BEGINNINGS = {
     "--html": "<!doctype html>",
     "--markdown": "**On WikiText-103",
@@ -82,3 +84,14 @@ def test_a_file_that_cannot_be_written_is_named(
     (tmp_path / "file").write_text("")
     assert main(["report", experiment, "--html", str(tmp_path / "file" / "page.html")]) == 1
     assert "page.html could not be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["--details"], ["--json"], ["--html", "-"]])
+def test_an_output_without_room_is_said_in_one_line(words: list[str], experiment: str, tmp_path: Path) -> None:
+    program = 'ulimit -f 0; exec "$@" > "$0"'  # as a full disk would: no file may have a single byte
+    command = [sys.executable, "-m", "cli.main", "report", experiment, *words]
+    done = subprocess.run(
+        ["bash", "-c", program, str(tmp_path / "out"), *command], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == "tiedlm: the output could not be written: File too large\n"
