@@ -89,7 +89,12 @@ class _Body:
         return min(matched, key=lambda config: abs(math.log(config.model.feed_forward_dim / own)))
 
     def _layers_around(self) -> list[int]:
-        """The whole numbers on either side of the one that would fit exactly; its own is none of them."""
+        """The whole numbers on either side of the one that would fit exactly; its own is none of them.
+
+        None at all where layers are shared: one more would bring no matrix.
+        """
+        if self.config.model.layer_sharing != "none":
+            return []
         own = self.config.model.num_layers
         layer = self._total(self._sized(num_layers=own + 1)) - self._total(self.config)
         exact = (self.target - self._total(self.config)) / layer

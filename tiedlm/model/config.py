@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from tiedlm.config import Config, Fraction, Positive, Size, Whole, check, whole
+from tiedlm.problems import shown
 from tiedlm.tying.config import TiedConfig, TyingConfig
 
 _WIDEST = 2**20
@@ -30,10 +31,38 @@ class Llama3RopeScaling(Config):
 RopeScaling = Annotated[LinearRopeScaling | Llama3RopeScaling, Field(discriminator="type")]
 
 
+class LayerOrder(Config):
+    """Fewer stored layers than depths: `cycle` of them one after another, again and again, or in `groups` of depths."""
+
+    cycle: Size | None = None
+    groups: Size | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        given = [key for key in ("cycle", "groups") if getattr(self, key) is not None]
+        check(len(given) == 1, "give one of cycle and groups, and null for the other")
+        return self
+
+
+def _word_or_mapping(value: object) -> object:
+    known = isinstance(value, dict | LayerOrder) or value in ("none", "all")
+    check(known, f"{shown(value)}: must be none, all, {{cycle: k}} or {{groups: k}}")
+    return value
+
+
+LayerSharing = Annotated[
+    Annotated[Literal["none", "all"], Tag("word")] | Annotated[LayerOrder, Tag("order")],
+    Discriminator(lambda value: "word" if isinstance(value, str) else "order"),
+    BeforeValidator(_word_or_mapping),
+]
+
+
 class TransformerConfig(Config):
     """A pre-norm decoder. Written in full once parsed: what is left out is filled in from what is given.
 
     num_kv_heads: num_heads; head_dim: dim / num_heads; feed_forward_dim: 4 dim; qkv_bias: bias.
+    `layer_sharing` says which depths are one stored layer, and `separate_norms` whether each depth has norms of its own
+    all the same (false where that is left out; null, and not to be set, where no layer is shared).
     `init_std` is the scale of the start of the body's matrices and of learned positions; the embeddings have their own.
     `vocab_size` and `max_seq_len` (null) come from the data.
     """
@@ -58,6 +87,8 @@ class TransformerConfig(Config):
     init_std: Positive = 0.02
     max_seq_len: Size | None = None
     vocab_size: Size | None = None
+    layer_sharing: LayerSharing = "none"
+    separate_norms: bool | None = None
     tying: TyingConfig = TiedConfig()
 
     @model_validator(mode="before")
@@ -73,6 +104,8 @@ class TransformerConfig(Config):
             default |= {"feed_forward_dim": 4 * dim, "head_dim": dim / heads}
         else:  # dim or num_heads is wrong or missing, which is said of that key alone
             default |= {"feed_forward_dim": 1, "head_dim": 2, "num_kv_heads": 1}
+        if raw.get("layer_sharing", "none") != "none" and raw.get("separate_norms") is None:
+            raw = {**raw, "separate_norms": False}
         return {**default, **raw}
 
     @field_validator("head_dim", mode="before")
@@ -91,6 +124,11 @@ class TransformerConfig(Config):
         check(self.positions != "rope" or self.head_dim % 2 == 0, f"rope needs an even head_dim, not {self.head_dim}")
         check(self.positions == "rope" or self.rope_scaling is None, "rope_scaling needs positions: rope")
         check(self.positions != "sinusoidal" or self.dim % 2 == 0, f"sinusoidal needs an even dim, not {self.dim}")
+        if isinstance(self.layer_sharing, LayerOrder):
+            stored = self.layer_sharing.cycle or self.layer_sharing.groups or 0
+            check(stored <= self.num_layers, f"layer_sharing {stored} is more than the {self.num_layers} layers")
+        shares = self.layer_sharing != "none"
+        check(shares or self.separate_norms is None, "separate_norms means nothing to layer_sharing: none")
         self.tying.check_sizes(self.vocab_size, self.dim)
         return self
 

@@ -5,23 +5,43 @@ from torch import Tensor, nn
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.layers import ACTIVATIONS, MLP, Attention, GatedMLP, LayerNorm, Linear, RMSNorm
 from tiedlm.model.positions import LearnedPositions, Rope, Rotation, SinusoidalPositions
+from tiedlm.model.sharing import layer_order
 
 
-class Layer(nn.Module):
-    """Attention, then feed-forward; each reads the normed stream and adds to the stream itself."""
+class LayerNorms(nn.Module):
+    """The norms of one depth, where these are not the layer's own."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.attention_norm = build_norm(config)
-        self.attention = build_attention(config)
         self.feed_forward_norm = build_norm(config)
+
+
+class Layer(nn.Module):
+    """Attention, then feed-forward; each reads the normed stream and adds to the stream itself.
+
+    Its norms are None where every depth has its own.
+    """
+
+    attention_norm: LayerNorm | RMSNorm
+    feed_forward_norm: LayerNorm | RMSNorm
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.register_module("attention_norm", None if config.separate_norms else build_norm(config))
+        self.attention = build_attention(config)
+        self.register_module("feed_forward_norm", None if config.separate_norms else build_norm(config))
         self.feed_forward = build_feed_forward(config)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, hidden: Tensor, rotation: Rotation | None) -> Tensor:
-        """hidden (B, T, D) -> (B, T, D), in the precision of `hidden` whatever the branches run in."""
-        hidden = hidden + self.dropout(self.attention(self.attention_norm(hidden), rotation))
-        result: Tensor = hidden + self.dropout(self.feed_forward(self.feed_forward_norm(hidden)))
+    def forward(self, hidden: Tensor, rotation: Rotation | None, norms: LayerNorms | None = None) -> Tensor:
+        """hidden (B, T, D) -> (B, T, D), in the precision of `hidden` whatever the branches run in.
+
+        `norms` are those of the depth, where the layer has none.
+        """
+        depth = norms or self
+        hidden = hidden + self.dropout(self.attention(depth.attention_norm(hidden), rotation))
+        result: Tensor = hidden + self.dropout(self.feed_forward(depth.feed_forward_norm(hidden)))
         return result
 
     def forward_flops_per_token(self, seq_len: int) -> int:
@@ -35,25 +55,31 @@ class Layer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Layers in a row; rotary positions, where there are any, are worked out once for all of them."""
+    """Layers in a row, some of them perhaps several times.
+
+    Rotary positions, where there are any, are worked out once for all of them.
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         rotary = config.positions == "rope"
         self.rope = Rope(config.head_dim, config.rope_theta, config.rope_scaling) if rotary else None
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_layers))
+        self.order = layer_order(config.layer_sharing, config.num_layers)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(max(self.order) + 1))
+        self.norms = nn.ModuleList(LayerNorms(config) for _ in self.order) if config.separate_norms else None
 
     def forward(self, hidden: Tensor) -> Tensor:
         """hidden (B, T, D) -> (B, T, D)."""
         rotation = None if self.rope is None else self.rope(hidden)
-        for layer in self.layers:
-            hidden = layer(hidden, rotation)
+        for depth, stored in enumerate(self.order):
+            norms = None if self.norms is None else self.norms[depth]
+            hidden = self.layers[stored](hidden, rotation, norms)
         return hidden
 
     def forward_flops_per_token(self, seq_len: int) -> int:
         """Floating-point operations of one token's way forward through the layers, in a window of `seq_len`."""
-        layers = (module for module in self.modules() if isinstance(module, Layer))
-        return sum(layer.forward_flops_per_token(seq_len) for layer in layers)
+        costs = [layer.forward_flops_per_token(seq_len) for layer in self.modules() if isinstance(layer, Layer)]
+        return sum(costs[stored] for stored in self.order)
 
 
 def build_norm(config: TransformerConfig) -> LayerNorm | RMSNorm:
