@@ -20,6 +20,7 @@ PARTS = [
     "errors",
     "streams",
     "files",
+    "progress",
     "talk",
     "config",
     "config_file",

@@ -3,7 +3,9 @@
 import io
 
 import pytest
+from rich.console import Console
 
+from tiedlm.progress import Bar
 from tiedlm.talk import SILENT, Talk
 
 
@@ -86,3 +88,38 @@ def test_the_time_left_of_a_task_that_goes_on_counts_what_was_done_since(
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "left" in line]
     share, first, elapsed = int(line.split()[1].rstrip("%")) / 100, 171 / 300, float(line.split()[-5])
     assert float(line.split()[-3]) == pytest.approx(elapsed * (1 - share) / (share - first), rel=0.1)
+
+
+def shown(bar: Bar, width: int) -> list[str]:
+    stream = io.StringIO()
+    Console(file=stream, width=width).print(bar)
+    return stream.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 60, 80, 100, 120])
+def test_no_word_of_a_bar_is_cut_at_any_width(width: int) -> None:
+    bar = Bar("[12/15] untied+redrawn seed 0", 200)
+    bar.reach(0, "")
+    bar.reach(50, "loss 5.1234  lr 2.0e-03  13,247 tokens/s")
+    lines = shown(bar, width)
+    assert max(map(len, lines)) <= width
+    told = " ".join(" ".join(lines).split())
+    for words in ("[12/15] untied+redrawn seed 0", "25%", "loss 5.1234", "lr 2.0e-03", "13,247 tokens/s", "left"):
+        assert words in told
+    assert ("━" in told) == (width >= 100), "the bar itself is what is left out first"
+    assert len(lines) == 1 or width < 100
+
+
+def test_the_time_left_on_a_bar_counts_what_was_done_since_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 0.0, 30.0])
+    monkeypatch.setattr("tiedlm.progress.time.monotonic", lambda: next(clock))
+    bar = Bar("resumed", 300)
+    bar.reach(170, "")
+    assert bar.time_left() == "--:--"
+    bar.reach(200, "")
+    assert bar.time_left() == "01:40", "30 steps in 30 s, and 100 to come"
+
+
+def test_a_bar_over_nothing_is_full() -> None:
+    (line,) = shown(Bar("nothing", 0), 80)
+    assert "100%" in line

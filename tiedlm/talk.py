@@ -70,24 +70,15 @@ SILENT = Silence()
 @contextmanager
 def _bar(label: str, total: float) -> Iterator[Update]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.live import Live
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TextColumn("{task.percentage:3.0f}%"),
-        TextColumn("{task.fields[words]}", markup=False),
-        TimeRemainingColumn(compact=True),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total, words="")
-        begun = False
+    from tiedlm.progress import Bar
+
+    bar = Bar(label, total)
+    with Live(bar, console=Console(stderr=True), transient=True, refresh_per_second=10) as live:
 
         def update(done: float, words: str) -> None:
-            nonlocal begun
-            if not begun:  # a task that goes on begins where it was left: that part was not done just now
-                bar.reset(task, completed=int(done), words=words)
-                begun = True
-            bar.update(task, completed=done, words=words)
+            bar.reach(done, words)
+            live.update(bar)
 
         yield update
