@@ -11,7 +11,6 @@ from rich.console import Console
 from small_runs import Heard, carry_out, environment, small_config
 
 from tiedlm.config import ConfigError
-from tiedlm.config_file import packaged_configs
 from tiedlm.experiment.compare import compare
 from tiedlm.experiment.config import Experiment, RunConfig
 from tiedlm.experiment.count import count_configs, count_model
@@ -88,7 +87,7 @@ def test_a_body_gives_back_what_another_tying_costs(tmp_path: Path) -> None:
 
 def test_of_the_layers_on_either_side_those_are_taken_that_leave_the_width_most_as_it_is(tmp_path: Path) -> None:
     """A difference of less than half a layer needs a whole one all the same."""
-    for vocab_size in (64, 512, 2048, V):
+    for vocab_size in (100, 512, 2048, V):
         experiment = with_matches(experiment_of(tmp_path, *ROOMY, f"model.vocab_size={vocab_size}"), count_of)
         tied, deep = experiment.variants["tied"], experiment.variants["tied+depth"]
         layer = (64 * 64 * 4 + 4 * 64) + (2 * 64 * 256 + 256 + 64) + 4 * 64  # attention, feed-forward, two norms
@@ -100,11 +99,14 @@ def test_of_the_layers_on_either_side_those_are_taken_that_leave_the_width_most_
             assert max(mine / 256, 256 / mine) <= max(other / 256, 256 / other) + 0.05
 
 
-def test_a_variant_of_the_same_size_gets_no_others(tmp_path: Path) -> None:
+def test_a_variant_of_the_same_size_within_one_per_cent_gets_no_others(tmp_path: Path) -> None:
     same = "  copied: {model: {tying: {type: untied, output_init: copy}}}\n"
-    small_config(tmp_path, "variants:\n", f"variants:\n{same}")
+    nearly = "  biased: {model: {tying: {type: untied, output_bias: true}}}\n"
+    small_config(tmp_path, "variants:\n", f"variants:\n{same}{nearly}")
     experiment = with_matches(load_experiment(tmp_path / "small.yaml", list(ROOMY)), count_of)
-    assert list(experiment.variants) == ["copied", "tied", "untied", "tied+width", "tied+depth"]
+    untied, biased = (count_of(experiment.variants[name]).total for name in ("untied", "biased"))
+    assert 0 < biased - untied <= TOLERANCE * untied
+    assert list(experiment.variants) == ["copied", "biased", "tied", "untied", "tied+width", "tied+depth"]
 
 
 def test_what_no_body_reaches_is_refused_with_both_counts(tmp_path: Path) -> None:
@@ -136,11 +138,8 @@ def test_twice_is_once(tmp_path: Path) -> None:
     assert with_matches(once, count_of) == once
 
 
-PACKAGED = [name for name in packaged_configs() if not name.startswith("shapes/")]
-
-
-@pytest.mark.parametrize("name", PACKAGED)
-def test_every_packaged_experiment_can_be_matched(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["quickstart", "wikitext2", "wikitext103", "wikitext103-word"])
+def test_the_great_experiments_can_be_matched(name: str, tmp_path: Path) -> None:
     settings = ["match=parameters", *(["model.vocab_size=267735"] if "word" in name else [])]
     experiment = load_experiment(name, settings)
     asked = {variant: config for variant, config in experiment.asked.items() if variant != experiment.baseline}
@@ -152,7 +151,7 @@ def test_every_packaged_experiment_can_be_matched(name: str, tmp_path: Path) -> 
     matched = with_matches(experiment, count)
     target = count(matched.variants[experiment.baseline]).total
     for variant, config in asked.items():
-        if count(config).total != target:
+        if abs(count(config).total - target) > TOLERANCE * target:
             for suffix in ("+width", "+depth"):
                 assert abs(count(matched.variants[variant + suffix]).total - target) <= 0.001 * target
 

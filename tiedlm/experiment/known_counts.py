@@ -6,6 +6,7 @@ Free of torch until something new must be counted.
 import hashlib
 import json
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -86,6 +87,7 @@ class KnownCounts:
         return vocab_size_of(config.model, config.data, self._cache_dir)
 
 
+@cache
 def _sources() -> str:
     here = Path(tiedlm.__file__).parent
     files = [file for name in _SOURCES for file in sorted((here / name).rglob("*.py"))]

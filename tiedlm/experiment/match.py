@@ -13,16 +13,16 @@ from tiedlm.model.counts import ParameterCounts
 
 WIDTH, DEPTH = "+width", "+depth"
 TOLERANCE = 0.01
-"""Of the baseline's parameters: no model that is further off counts as one of its size."""
-_CLOSE = 0.001  # so near, a width that is a multiple of _GRANULE is taken, and nothing is added to a variant
-_GRANULE = 8  # what matrix kernels like
+"""Of the baseline's parameters: a model that is no further off counts as one of its size."""
+_GRANULE = 8  # a width of what matrix kernels like ..
+_CLOSE = 0.001  # .. is taken where it misses by no more than this
 
 CountOf = Callable[[RunConfig], ParameterCounts]
 """Counts the model of a run exactly."""
 
 
 def with_matches(experiment: Experiment, count_of: CountOf) -> Experiment:
-    """With two variants for each that has another count than the baseline, where `match` asks for them.
+    """With two variants for each that is not of the baseline's size, where `match` asks for them.
 
     Raises ConfigError, with both counts, where no width or no number of layers comes within one per cent.
     """
@@ -32,7 +32,7 @@ def with_matches(experiment: Experiment, count_of: CountOf) -> Experiment:
     target = count_of(baseline).total
     grown = experiment
     for name, config in experiment.asked.items():
-        if not _is_within(_CLOSE, count_of(config).total, target):
+        if not _is_within(TOLERANCE, count_of(config).total, target):
             body = _Body(config, experiment.baseline, target, count_of)
             grown = grown.with_added(WIDTH, body.by_width(), Added(role="matched_width", of=name))
             grown = grown.with_added(DEPTH, body.by_depth(), Added(role="matched_depth", of=name))
