@@ -1,14 +1,19 @@
 """Comparisons and counts as Markdown."""
 
+import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs
 
 from tiedlm.experiment.comparison import summarize
 from tiedlm.report.markdown import comparison_markdown, counts_markdown
+from tiedlm.report.parts import Part
+from tiedlm.report.records import Records, Row
 from tiedlm.report.rows import main_records
+from tiedlm.report.sentences import sentences
 
 
 def table_of(markdown: str) -> list[list[str]]:
-    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    """The first one."""
+    lines = next(block for block in markdown.split("\n\n") if block.startswith("|")).splitlines()
     return [[cell.strip() for cell in line.strip("|").replace("\\|", "!").split("|")] for line in lines]
 
 
@@ -57,3 +62,19 @@ def test_the_rule_and_the_correction_stand_below_the_table() -> None:
     assert "equal: the 90 % interval lies within ±0.01." in markdown
     assert "- Holm-corrected: the verdicts on b, c; the intervals shown are not." in markdown
     assert "a against untied is the primary comparison, the other 2 are exploratory" in markdown
+
+
+def test_what_stands_beside_the_main_figures_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Records(("one", "two"), (Row.of("size", ["1", "2"]),), title="Sizes_1")
+    part = Part("Size", lambda comparison: [table], lambda comparison: ["Large."], notes=lambda comparison: ["So."])
+    monkeypatch.setattr("tiedlm.report.markdown.PARTS_BESIDE", (part,))
+    markdown = comparison_markdown(example_comparison())
+    assert "- Large.\n\n**Sizes\\_1**\n\n|  | one | two |" in markdown
+    assert "| size | 1 | 2 |" in markdown
+    assert "- So." in markdown
+
+
+def test_each_variant_has_its_sentence() -> None:
+    markdown = comparison_markdown(example_comparison())
+    for sentence in sentences(example_comparison()).values():
+        assert f"- {sentence}" in markdown

@@ -1,34 +1,37 @@
 """A comparison or counts as GitHub Markdown, to paste."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.report import remarks, rows
 from tiedlm.report.plain import one_line
 from tiedlm.report.records import Records
-from tiedlm.report.tables import count_records, count_savings
+from tiedlm.report.sentences import sentences
+from tiedlm.report.tables import PARTS_BESIDE, count_records, count_savings
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """The verdict with its conditions, the table, how to read it, and what it rests on."""
+    """The verdict with its conditions, a sentence of each variant, the tables, and what they rest on."""
     parts = [f"**{escape(comparison.verdict)}**"]
     if comparison.variants:
+        parts += _lists(sentences(comparison).values())
         parts.append(_table(rows.main_records(comparison)))
-        parts.append(_list(list(remarks.legend(comparison))))
-    context = [*remarks.context(comparison), *remarks.reasons_for_null(comparison)]
-    if context:
-        parts.append(_list(context))
+        parts += _lists(remarks.legend(comparison))
+    for beside in PARTS_BESIDE:
+        parts += _lists(beside.remarks(comparison))
+        parts += map(_titled, beside.records(comparison))
+        parts += _lists(beside.notes(comparison))
+    parts += _lists([*remarks.context(comparison), *remarks.reasons_for_null(comparison)])
     return "\n\n".join(parts) + "\n"
 
 
 def counts_markdown(models: Sequence[Mapping[str, Any]]) -> str:
     """Parameter counts by part and what tying saves; `models` as in the JSON of `count-params`."""
-    savings = list(count_savings(models))
-    return "\n\n".join([_table(count_records(models)), *([_list(savings)] if savings else [])]) + "\n"
+    return "\n\n".join([_table(count_records(models)), *_lists(count_savings(models))]) + "\n"
 
 
 def escape(text: str) -> str:
@@ -48,5 +51,11 @@ def _label(label: str) -> str:
     return "&emsp;" * ((len(label) - len(name)) // 2) + escape(name)
 
 
-def _list(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {escape(line)}" for line in lines)
+def _titled(records: Records) -> str:
+    return f"**{escape(records.title)}**\n\n{_table(records)}" if records.title else _table(records)
+
+
+def _lists(lines: Iterable[str]) -> list[str]:
+    """A list where there is something to list."""
+    items = [f"- {escape(line)}" for line in lines]
+    return ["\n".join(items)] if items else []
