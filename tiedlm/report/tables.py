@@ -20,10 +20,8 @@ from tiedlm.report.records import Records, Row
 from tiedlm.report.sentences import sentences
 from tiedlm.report.tokens_to_reach import reach_records, reach_remarks
 from tiedlm.report.tuning import tuning_records, tuning_remarks
-from tiedlm.report.tuning import tuning_records, tuning_remarks
 
 PARTS_BESIDE: tuple[Part, ...] = (
-    Part("Tuning", tuning_records, tuning_remarks),
     Part("Tuning", tuning_records, tuning_remarks),
     Part("Noise floor", noise_floor_records, noise_floor_remarks),
     Part("Budget", budget_records, budget_remarks),
