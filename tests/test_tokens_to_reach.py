@@ -118,7 +118,8 @@ def test_the_report_says_it_in_one_sentence_and_a_table() -> None:
         run("untied", BASE), run("tied", [(40, 4.5), (80, 3.5)]), run("soft", [(50, 5.0), (100, 4.2)])
     )
     assert list(reach_remarks(comparison)) == [
-        "Validation: untied's final loss is reached by tied after 600 tokens (60 % of what untied itself takes)."
+        "Validation: untied's final loss is reached by tied after 600 tokens (60 % of what untied itself takes); "
+        "soft: not reached within 1,000 tokens."
     ]
     (records,) = reach_records(comparison)
     assert records.names == ("untied", "tied", "soft")
@@ -127,6 +128,12 @@ def test_the_report_says_it_in_one_sentence_and_a_table() -> None:
         ("100.0 %", "60.0 %", "–"),
         ("1,000", "600", "–"),
     ]
+
+
+def test_the_baseline_drawn_anew_measures_noise_and_is_not_among_them() -> None:
+    drawn = run("untied+redrawn", BASE)
+    drawn = drawn.model_copy(update={"config": {**drawn.config, "added": {"role": "noise_floor", "of": "untied"}}})
+    assert [one.variant for one in reach_of(run("untied", BASE), drawn).variants] == ["untied"]
 
 
 def test_a_reason_for_all_is_said_once_and_not_at_a_glance() -> None:

@@ -56,10 +56,14 @@ def tokens_to_reach(runs: Mapping[str, Sequence[RunResult]], baseline: str) -> T
     others = [
         _variant_reach(variant, members, by_seed, own.tokens)
         for variant, members in runs.items()
-        if variant != baseline
+        if variant != baseline and not _measures_noise(members[0])
     ]
     is_final = all(_steps_before_decay(run) == run.steps for run in base_runs)
     return TokensToReach(baseline=baseline, is_final=is_final, reason=None, variants=[own, *others])
+
+
+def _measures_noise(run: RunResult) -> bool:
+    return (run.config.get("added") or {}).get("role") == "noise_floor"
 
 
 def _variant_reach(

@@ -33,7 +33,7 @@ def noise_floor_remarks(comparison: Comparison) -> Iterator[str]:
 
 def _times(floor: NoiseFloor) -> str:
     known = [(beside.variant, beside.times_noise) for beside in floor.beside if beside.times_noise is not None]
-    said = [f"{times:.1f} times that for {variant}" for variant, times in known[:_MOST_SAID]]
+    said = [f"{f'{times:.1f}' if times else '0'} times that for {variant}" for variant, times in known[:_MOST_SAID]]
     return f"; the mean difference is {', '.join(said)}" if said else ""
 
 
@@ -82,8 +82,11 @@ def _with_interval(value: float | None, interval: tuple[float, float] | None, re
     why = f" ({reason})" if reason else ""
     if value is None:
         return f"{numbers.NOTHING}{why}"
-    middle, *ends = signed_together(value, interval)
-    return f"{middle} [{', '.join(ends)}]" if ends else f"{middle}{why}"
+    if interval is None:
+        return f"{signed_together(value)[0]}{why}"
+    decimals = len(signed_together((interval[1] - interval[0]) / 2)[0].partition(".")[2])  # no more than it is sure of
+    middle, low, high = (f"{number:+.{decimals}f}" for number in (value, *interval))
+    return f"{middle} [{low}, {high}]"
 
 
 def _size(value: float | None, interval: tuple[float, float] | None, reason: str | None) -> str:

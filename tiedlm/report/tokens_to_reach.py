@@ -13,14 +13,15 @@ def reach_remarks(comparison: Comparison) -> Iterator[str]:
     reach = comparison.tokens_to_reach
     if reach is None:
         return
-    of_own = f"of what {reach.baseline} itself takes"
-    said = [
-        f"{one.variant} after {_tokens(one.tokens)} tokens ({100 * one.share:.0f} % {of_own})"
-        for one in reach.variants
-        if one.tokens is not None and one.share is not None and one.variant != reach.baseline
-    ]
-    if said:
-        yield f"Validation: {_what(reach)} is reached by {', '.join(said)}."
+    others = [one for one in reach.variants if one.variant != reach.baseline]
+    there = [f"{one.variant} after {_tokens(one.tokens)} tokens" + _of(one, reach) for one in others if one.tokens]
+    if there:
+        not_there = [f"; {one.variant}: {one.reason}" for one in others if one.tokens is None]
+        yield f"Validation: {_what(reach)} is reached by {', '.join(there)}{''.join(not_there)}."
+
+
+def _of(one: VariantReach, reach: TokensToReach) -> str:
+    return "" if one.share is None else f" ({100 * one.share:.0f} % of what {reach.baseline} itself takes)"
 
 
 def reach_records(comparison: Comparison) -> list[Records]:
