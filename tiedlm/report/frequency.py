@@ -97,7 +97,7 @@ def _movement(movement: Sequence[MovedBin]) -> Iterator[Records]:
         name = moved.variant
         sides = {name: inputs} if inputs == outputs else {f"{name}, input": inputs, f"{name}, output": outputs}
         rows += [Row.of(label, (numbers.decimal(value, 3) for value in values)) for label, values in sides.items()]
-    title = "How far rows of the embeddings moved, |end - start| / |start|, by frequency of their token"
+    title = "How far embedding rows moved, |end - start| / |start|, by frequency of token"
     yield Records(_labels(bins), tuple(rows), title=title)
 
 
