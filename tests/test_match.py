@@ -226,7 +226,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
     foreseen = forecast(plan(experiment, tmp_path / "runs"), tmp_path / "cache")
     for model, run in zip(counted, foreseen, strict=True):
         assert (run["parameters"], run["flops_per_token"]) == (model.counts.total, model.counts.flops_per_token)
-    assert [(run["num_layers"], run["feed_forward_dim"]) for run in foreseen] == [
+    assert [(run["num_layers"], run["inner_width"]) for run in foreseen] == [
         sizes(config) for config in experiment.variants.values()
     ]
     stream = io.StringIO()
@@ -235,7 +235,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
     assert "Variants of unequal cost" in shown
     for run in foreseen:
         line = f"{run['variant']} {run['parameters']:,} {run['flops_per_token']:,} {run['num_layers']} "
-        assert f"{line}{run['feed_forward_dim']:,}" in " ".join(shown.split())
+        assert f"{line}{run['inner_width']:,}" in " ".join(shown.split())
 
 
 def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:

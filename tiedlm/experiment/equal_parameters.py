@@ -11,7 +11,7 @@ from typing import Any
 from tiedlm.config import Config
 from tiedlm.experiment.contrast import Difference, Verdict
 from tiedlm.experiment.judgement import judge
-from tiedlm.experiment.match import TOLERANCE
+from tiedlm.experiment.match import INNER_WIDTH, TOLERANCE
 from tiedlm.experiment.purchase import MATCHED, Spending, in_order, matched_of, spent_on
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.significance import LEVEL, holm
@@ -30,7 +30,7 @@ class MatchedBody(Spending):
     percent_off: float
     flops_per_token: int
     num_layers: int | None
-    feed_forward_dim: int | None
+    inner_width: int | None
     differences: list[Difference]
 
     @property
@@ -92,7 +92,7 @@ def _body(run: RunResult, baseline: RunResult, split: str, differences: list[Dif
         percent_off=100 * (run.parameters.total - total) / total,
         flops_per_token=run.parameters.flops_per_token,
         num_layers=model.get("num_layers"),
-        feed_forward_dim=model.get("feed_forward_dim"),
+        inner_width=model.get(INNER_WIDTH.get(model.get("type", ""), "")),
         differences=differences,
     )
 

@@ -8,6 +8,7 @@ from tiedlm.config import ConfigError
 from tiedlm.data.batches import Batches
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.count import count_model
+from tiedlm.experiment.match import inner_width
 from tiedlm.experiment.plan import Run
 from tiedlm.experiment.predict import foresee, likely_target
 from tiedlm.experiment.store import RunFolder
@@ -59,7 +60,7 @@ def _forecast(run: Run, cache_dir: Path, waits: bool) -> dict[str, Any]:
         "parameters": total,
         "flops_per_token": counts.flops_per_token if counts else None,
         "num_layers": run.config.model.num_layers,
-        "feed_forward_dim": run.config.model.feed_forward_dim,
+        "inner_width": inner_width(run.config.model),
         "state_bytes": None if total is None else total * (2 + moments) * _FLOAT,
         "predicted_peak_bytes": footprint.peak_bytes if footprint else None,
         "predicted": footprint.model_dump(mode="json") if footprint else None,

@@ -1,7 +1,8 @@
 """Variants with as many parameters as the baseline, which their body takes up or gives back. Free of torch.
 
-Two ways for each variant: by the width of its feed-forward parts, and by its layers, at least one more or fewer, where
-the width takes up what whole layers leave over. Two, because "the same parameters in the body" is no single model.
+Two ways for each variant: by the inner width of its layers (of their feed-forward parts, where they have such), and by
+their number, at least one more or fewer, where the width takes up what whole layers leave over. Two, because "the same
+parameters in the body" is no single model.
 """
 
 import math
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from tiedlm.config import ConfigError, Problem
 from tiedlm.experiment.config import Added, Experiment, RunConfig
+from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
 
 WIDTH, DEPTH = "+width", "+depth"
@@ -16,6 +18,9 @@ TOLERANCE = 0.01
 """Of the baseline's parameters: a model that is no further off counts as one of its size."""
 _GRANULE = 8  # a width of what matrix kernels like ..
 _CLOSE = 0.001  # .. is taken where it misses by no more than this
+
+INNER_WIDTH = {"transformer": "feed_forward_dim", "lstm": "hidden_dim"}
+"""The key for it, by the model's type."""
 
 CountOf = Callable[[RunConfig], ParameterCounts]
 """Counts the model of a run exactly."""
@@ -50,11 +55,11 @@ def sizes_in_words(experiment: Experiment, count_of: CountOf) -> Iterator[str]:
             f"{100 * (counts[name].total - target) / target:+.2f} %",
             f"{counts[name].flops_per_token:,}",
             str(config.model.num_layers),
-            f"{config.model.feed_forward_dim:,}",
+            f"{inner_width(config.model):,}",
         )
         for name, config in experiment.variants.items()
     ]
-    head = ("", "parameters", f"against {experiment.baseline}", "FLOPs/token", "layers", "feed-forward")
+    head = ("", "parameters", f"against {experiment.baseline}", "FLOPs/token", "layers", "inner width")
     sizes = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     for first, *others in (head, *cells):
         rest = (cell.rjust(size) for cell, size in zip(others, sizes[1:], strict=True))
@@ -65,6 +70,12 @@ def _is_within(share: float, total: int, target: int) -> bool:
     return abs(total - target) <= share * target
 
 
+def inner_width(model: ModelConfig) -> int:
+    """How wide a body is inside, whatever it takes in and gives out."""
+    width: int = getattr(model, INNER_WIDTH[model.type])
+    return width
+
+
 class _Body:
     """The body of one variant, to be made larger or smaller."""
 
@@ -72,46 +83,58 @@ class _Body:
         self.config, self.baseline, self.target, self.count_of = config, baseline, target, count_of
 
     def by_width(self) -> RunConfig:
-        """With another feed-forward width; raises ConfigError."""
+        """With another inner width; raises ConfigError."""
         resized = self._fit_width(self.config.model.num_layers)
-        if not self._is_matched(resized):
-            raise self._out_of_reach("width of its feed-forward parts", resized)
+        if resized is None or not self._is_matched(resized):
+            raise self._out_of_reach("inner width", resized)
         return resized
 
     def by_depth(self) -> RunConfig:
         """With other layers, and the width that is nearest to its own then; raises ConfigError."""
-        resized = [self._fit_width(num_layers) for num_layers in self._layers_around()]
+        resized = [found for num_layers in self._layers_around() if (found := self._fit_width(num_layers)) is not None]
         matched = list(filter(self._is_matched, resized))
         if not matched:
             nearest = min(resized, key=self._distance, default=None)
             raise self._out_of_reach("number of layers, one more or fewer at least,", nearest)
-        own = self.config.model.feed_forward_dim
-        return min(matched, key=lambda config: abs(math.log(config.model.feed_forward_dim / own)))
+        own = inner_width(self.config.model)
+        return min(matched, key=lambda config: abs(math.log(inner_width(config.model) / own)))
 
     def _layers_around(self) -> list[int]:
         """The whole numbers on either side of the one that would fit exactly; its own is none of them.
 
         None at all where layers are shared: one more would bring no matrix.
         """
-        if self.config.model.layer_sharing != "none":
+        if getattr(self.config.model, "layer_sharing", "none") != "none":
             return []
         own = self.config.model.num_layers
-        layer = self._total(self._sized(num_layers=own + 1)) - self._total(self.config)
+        layer = self._total(self._sized(own + 1)) - self._total(self.config)
         exact = (self.target - self._total(self.config)) / layer
         changes = {math.floor(exact), math.ceil(exact)} - {0}
         return [own + change for change in sorted(changes) if own + change >= 1]
 
-    def _fit_width(self, num_layers: int) -> RunConfig:
-        """The width with the nearest count; parameters grow in proportion to it."""
-        one, two = (self._total(self._sized(num_layers=num_layers, feed_forward_dim=width)) for width in (1, 2))
-        exact = 1 + (self.target - one) / (two - one)
-        rounded = self._sized(num_layers=num_layers, feed_forward_dim=_positive(_GRANULE * round(exact / _GRANULE)))
+    def _fit_width(self, num_layers: int) -> RunConfig | None:
+        """The inner width with the nearest count; null where such a body has none.
+
+        Parameters are a polynomial of the width, of the first degree (a feed-forward part) or the second (a recurrent
+        layer): three of its values tell all.
+        """
+        one, two, three = (self._total(self._sized(num_layers, width)) for width in (1, 2, 3))
+        square = (three - 2 * two + one) / 2
+        slope = two - one - 3 * square
+        lacking = self.target - (one - square - slope)
+        if not slope and not square:
+            return None
+        root = math.sqrt(max(0.0, slope**2 + 4 * square * lacking))
+        exact = 2 * lacking / (slope + root)  # the form of the root that also holds where there is no square
+        rounded = self._sized(num_layers, max(1, _GRANULE * round(exact / _GRANULE)))
         if _is_within(_CLOSE, self._total(rounded), self.target):
             return rounded
-        return self._sized(num_layers=num_layers, feed_forward_dim=_positive(round(exact)))
+        return self._sized(num_layers, max(1, round(exact)))
 
-    def _sized(self, **changes: int) -> RunConfig:
-        return self.config.model_copy(update={"model": self.config.model.model_copy(update=changes)})
+    def _sized(self, num_layers: int, width: int | None = None) -> RunConfig:
+        model = self.config.model
+        changes = {"num_layers": num_layers} | ({} if width is None else {INNER_WIDTH[model.type]: width})
+        return self.config.model_copy(update={"model": model.model_copy(update=changes)})
 
     def _total(self, config: RunConfig) -> int:
         return self.count_of(config).total
@@ -126,7 +149,7 @@ class _Body:
         config = self.config
         reached = ""
         if nearest is not None:
-            shape = f"{nearest.model.num_layers} layers of width {nearest.model.feed_forward_dim:,}"
+            shape = f"{nearest.model.num_layers} layers of inner width {inner_width(nearest.model):,}"
             reached = f" (the nearest, {shape}, has {self._total(nearest):,})"
         return ConfigError(
             Problem(
@@ -135,7 +158,3 @@ class _Body:
                 f"no {what} brings it within {100 * TOLERANCE:g} %{reached}",
             )
         )
-
-
-def _positive(width: int) -> int:
-    return max(1, width)

@@ -138,7 +138,7 @@ def _body_records(bodies: Sequence[MatchedBody], baseline: str) -> Records:
         Row.of(f"against {baseline}", (f"{body.percent_off:+.2f} %" for body in bodies), 1),
         Row.of("FLOPs per token", (numbers.count(body.flops_per_token) for body in bodies)),
         Row.of("layers", (numbers.count(body.num_layers) for body in bodies)),
-        Row.of("feed-forward width", (numbers.count(body.feed_forward_dim) for body in bodies)),
+        Row.of("inner width", (numbers.count(body.inner_width) for body in bodies)),
         Row.of("difference", (difference_cell(body.difference) for body in bodies)),
         Row.of("verdict by itself", (body.difference.verdict.replace("_", " ") for body in bodies)),
         Row.of("equal to the last bit", (_PAIRED[body.difference.pairing.level] for body in bodies)),

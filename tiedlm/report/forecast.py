@@ -81,7 +81,7 @@ def _size_records(runs: Sequence[Mapping[str, Any]]) -> Records | None:
         Row.of("parameters", (numbers.count(run["parameters"]) for run in variants)),
         Row.of("FLOPs per token", (numbers.count(run["flops_per_token"]) for run in variants)),
         Row.of("layers", (numbers.count(run["num_layers"]) for run in variants)),
-        Row.of("feed-forward", (numbers.count(run["feed_forward_dim"]) for run in variants)),
+        Row.of("inner width", (numbers.count(run["inner_width"]) for run in variants)),
     )
     return Records(tuple(run["variant"] for run in variants), rows, across="lines", title="Variants of unequal cost")
 
