@@ -7,9 +7,11 @@ import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs
 
 from tiedlm.experiment.comparison import summarize
+from tiedlm.experiment.frequency import Bin, BinDifference, Breakdown, Frequency
 from tiedlm.report.charts import Chart, CurveChart, Estimate, IntervalChart, Stack, StackChart
+from tiedlm.report.difference_charts import difference_chart, frequency_charts
 from tiedlm.report.drawing import draw
-from tiedlm.report.plotted import charts, curve_charts, difference_chart, parameter_chart
+from tiedlm.report.plotted import charts, curve_charts, parameter_chart
 from tiedlm.report.scale import Scale, decimals_for
 
 WIDTHS = (326, 500, 900)
@@ -140,3 +142,40 @@ def test_a_difference_is_shown_over_seeds_and_over_documents() -> None:
     assert over["tied, test"] == comparison.differences[0].ci95_seeds
     assert over["tied, test, over 60 documents"] == (-0.04, -0.02)
     assert "tied, validation, over 60 documents" not in over
+
+
+def test_differences_are_held_against_the_noise_of_a_run_where_it_was_measured() -> None:
+    redrawn = runs("untied+redrawn", (4.05, 4.04, 4.03, 4.05, 4.03))
+    added = {"added": {"role": "noise_floor", "of": "untied"}}
+    results = [
+        *runs("tied", TIED_NATS),
+        *runs("untied", UNTIED_NATS),
+        *(run.model_copy(update={"config": run.config | added}) for run in redrawn),
+    ]
+    comparison = summarize(results, [], "example", "untied", ["tied", "untied", "untied+redrawn"])
+    chart = difference_chart(comparison)
+    assert chart is not None
+    assert comparison.noise_floor is not None
+    noise = comparison.noise_floor.noise or 0
+    assert [(band.low, band.high) for band in chart.bands] == [(-0.01, 0.01), (-noise, noise)]
+    assert {estimate.name for estimate in chart.estimates} == {"tied, test", "tied, validation"}
+    assert len(of_class(svg(chart, 900), "shade")) == 2
+    assert [stack.name for stack in (parameter_chart(comparison) or pytest.fail()).stacks] == ["tied", "untied"]
+
+
+def test_each_breakdown_by_frequency_has_a_chart_of_its_bins() -> None:
+    def found(label: str, mean: float | None) -> Bin:
+        interval = None if mean is None else (mean - 0.01, mean + 0.01)
+        difference = BinDifference(variant="tied", mean=mean, ci95_seeds=interval, seeds=[0, 1], per_seed=[0.1, 0.2])
+        return Bin(label=label, types=1, tokens=10, share=0.5, documents=3, scores=[], differences=[difference])
+
+    breakdowns = [
+        Breakdown(by="target", bins=[found("0", None), found("1-9", 0.25)]),
+        Breakdown(by="kind", reason="no"),
+    ]
+    comparison = example_comparison().model_copy(update={"frequency": Frequency(breakdowns=breakdowns)})
+    (chart,) = frequency_charts(comparison)
+    assert chart.title == "Difference to untied by how often the target was seen in training"
+    ((name, middle, interval),) = [(each.name, each.middle, each.interval) for each in chart.estimates]
+    assert (name, middle, interval) == ("1-9", 0.25, (0.24, 0.26)), "a bin without a difference is left out"
+    assert list(frequency_charts(example_comparison())) == []

@@ -18,6 +18,11 @@ def shown_variants(comparison: Comparison) -> list[VariantSummary]:
     return [variant for variant in comparison.variants if not (variant.added and variant.added.role == "noise_floor")]
 
 
+def places_of(comparison: Comparison) -> dict[str, int]:
+    """Which colour each variant has: its place among those that are shown."""
+    return {variant.name: place for place, variant in enumerate(shown_variants(comparison))}
+
+
 def variant_row(label: str, variants: Sequence[VariantSummary], cell: Cell, depth: int = 0, brief: str = "") -> Row:
     """A row with a cell for each variant; `brief` is a shorter label for where there is less room."""
     row = Row.of(label, map(cell, variants), depth)

@@ -10,12 +10,13 @@ from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import details, memory, numbers, plotted, remarks
 from tiedlm.report.blocks import FULL, HALF, card, figure, folded, listed, table, titled_table
 from tiedlm.report.cells import difference_cell, shown_variants
-from tiedlm.report.drawing import colour
+from tiedlm.report.difference_charts import difference_chart
 from tiedlm.report.markup import Markup, element, join, lines, void
 from tiedlm.report.parts import Part
 from tiedlm.report.repeat import experiment_file, versions
 from tiedlm.report.rows import main_records
 from tiedlm.report.sentences import sentences
+from tiedlm.report.svg import colour
 from tiedlm.report.tables import PARTS_BESIDE
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -139,7 +140,7 @@ def _beside(part: Part, comparison: Comparison) -> Markup:
 
 
 def _differences(comparison: Comparison) -> Markup:
-    chart = plotted.difference_chart(comparison)
+    chart = difference_chart(comparison)
     if chart is None:
         return card(element("p", "There is no difference to show yet.", class_="note"))
     how = "Dot and bar: mean and 95 % interval. Small dots: one for each seed. Over documents: these checkpoints alone."

@@ -3,23 +3,20 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.contrast import Difference
 from tiedlm.experiment.results import PARTS, CurvePoint
 from tiedlm.experiment.statistics import mean
 from tiedlm.experiment.summary import VariantSummary
 from tiedlm.report import numbers
-from tiedlm.report.cells import difference_cell, difference_parts, document_interval, part_label, shown_variants
+from tiedlm.report.cells import part_label, shown_variants
 from tiedlm.report.charts import (
-    Band,
     Chart,
     Curve,
     CurveChart,
-    Estimate,
-    IntervalChart,
     Sample,
     Stack,
     StackChart,
 )
+from tiedlm.report.difference_charts import difference_chart, frequency_charts
 from tiedlm.training.footprint import CATEGORIES
 
 
@@ -28,56 +25,11 @@ def charts(comparison: Comparison) -> list[Chart]:
     found = (
         difference_chart(comparison),
         *curve_charts(comparison),
+        *frequency_charts(comparison),
         parameter_chart(comparison),
         memory_chart(comparison),
     )
     return [chart for chart in found if chart is not None]
-
-
-def difference_chart(comparison: Comparison) -> IntervalChart | None:
-    """Each variant minus the baseline: over seeds on both splits, and over the documents of test."""
-    places = places_of(comparison)
-    estimates = tuple(
-        estimate
-        for difference in comparison.differences
-        if difference.variant in places
-        for estimate in _estimates(difference, places[difference.variant])
-    )
-    if not estimates:
-        return None
-    size, baseline = comparison.smallest_worthwhile, comparison.baseline
-    return IntervalChart(
-        key="differences",
-        title=f"Difference to {baseline}",
-        x_label="nats per token",
-        below="favours the variant",
-        above=f"favours {baseline}",
-        estimates=estimates,
-        bands=(Band(f"within ±{size:g}: too small to matter", -size, size),),
-    )
-
-
-def _estimates(difference: Difference, place: int) -> Iterator[Estimate]:
-    if difference.mean is None:
-        return
-    name = f"{difference.variant}, {difference.split}"
-    yield Estimate(
-        name,
-        place,
-        difference_cell(difference),
-        difference.mean,
-        difference.ci95_seeds,
-        tuple(difference.per_seed),
-    )
-    if difference.split == "test" and difference.ci95_text and difference.num_documents:
-        documents = f"{name}, over {difference.num_documents:,} documents"
-        words = f"{difference_parts(difference)[0]} {document_interval(difference)}"
-        yield Estimate(documents, place, words, difference.mean, difference.ci95_text)
-
-
-def places_of(comparison: Comparison) -> dict[str, int]:
-    """Which colour each variant has: its place among those that are shown."""
-    return {variant.name: place for place, variant in enumerate(shown_variants(comparison))}
 
 
 def curve_charts(comparison: Comparison) -> Iterator[CurveChart]:

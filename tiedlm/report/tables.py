@@ -11,6 +11,7 @@ from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import details, numbers, remarks, rows
 from tiedlm.report.budget import budget_records, budget_remarks
 from tiedlm.report.cells import part_label
+from tiedlm.report.difference_charts import frequency_charts
 from tiedlm.report.frequency import frequency_notes, frequency_records, frequency_remarks
 from tiedlm.report.memory import render_memory
 from tiedlm.report.noise_floor import noise_floor_records, noise_floor_remarks
@@ -26,7 +27,7 @@ PARTS_BESIDE: tuple[Part, ...] = (
     Part("Noise floor", noise_floor_records, noise_floor_remarks),
     Part("Budget", budget_records, budget_remarks),
     Part("Tokens to reach the same loss", reach_records, reach_remarks),
-    Part("Frequency", frequency_records, frequency_remarks, notes=frequency_notes),
+    Part("Frequency", frequency_records, frequency_remarks, charts=frequency_charts, notes=frequency_notes),
 )
 """What is shown beside the main figures, in this order."""
 
