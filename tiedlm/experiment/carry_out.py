@@ -12,6 +12,7 @@ from tiedlm.experiment.plan import Run, place
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
 from tiedlm.talk import SILENT, Talk
+from tiedlm.training.loggers import check_loggers
 
 
 def carry_out(
@@ -22,6 +23,8 @@ def carry_out(
     The text is prepared in this process: what that leaves behind in memory is no part of any run's peak. What is to be
     known of it (fewer types than asked for, say) is said. Raises ConfigError, RunError, Interrupted.
     """
+    for each in (run, *siblings):
+        check_loggers(each.config.training.loggers)
     for note in prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk).notes:
         talk.say(f"{prefix}{note}")
     run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)

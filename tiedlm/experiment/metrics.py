@@ -41,11 +41,14 @@ class Metrics:
             if line.get("validation_tokens")
         ]
 
-    def cut(self, last_step: int) -> None:
-        """Keep the lines up to `last_step`: what came after it is not in the checkpoint and will come again."""
+    def cut(self, last_step: int) -> int:
+        """Keep the lines up to `last_step`: what came after it is not in the checkpoint and will come again.
+
+        Returns the last step that stood there.
+        """
         if not self.path.is_file():
-            return
-        kept = []
+            return 0
+        kept, step = [], 0
         for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 step = json.loads(line)["step"]
@@ -54,3 +57,4 @@ class Metrics:
             if step <= last_step:
                 kept.append(line)
         write_atomic(self.path, "".join(f"{line}\n" for line in kept))
+        return int(step)

@@ -1,6 +1,6 @@
 """Carry out one run: prepare, train, score, write down. In this process; one run, one process."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +20,12 @@ from tiedlm.experiment.record import describe_run
 from tiedlm.experiment.results import Footprint, RunFailure, RunResult, SplitResult
 from tiedlm.experiment.scores import describe_types, mass_by_bin, save_scores, split_result
 from tiedlm.experiment.setup import Setup, set_up
-from tiedlm.experiment.store import RunFolder
+from tiedlm.experiment.store import RunFolder, raw_config
 from tiedlm.model.parameters import hash_body, hash_input_embedding
 from tiedlm.talk import SILENT, Talk
 from tiedlm.training import checkpoint
 from tiedlm.training.interrupt import StopSignal
+from tiedlm.training.loggers import Loggers, Resumed, Title, open_loggers
 from tiedlm.training.loop import StepRecord, Training
 from tiedlm.training.memory import is_out_of_memory, reset_peaks
 from tiedlm.training.predicted_memory import Target
@@ -106,13 +107,13 @@ class _Execution:
 
     def carry_out(self) -> RunResult:
         """Train what is left to train, score every split, write the result."""
-        with self.stop:
-            self._resume()
+        with self.stop, self._open_loggers(self._resume()) as loggers:
             reset_peaks(self.setup.machine.device)
             if self.setup.machine.compile:
                 self.setup.model.compile()
-            self._train()
+            self._train(loggers)
             splits = self._score_splits()
+            loggers.add(_final_line(self.training, splits["validation"]))
             curve = self.metrics.validations()
             result = describe_run(self.setup, self.training, self.start, splits, curve, self._predict())
             self.folder.finish(result)
@@ -120,29 +121,42 @@ class _Execution:
                 self.folder.drop_checkpoints()
             return result
 
-    def _resume(self) -> None:
+    def _resume(self) -> Resumed:
         snapshot = checkpoint.load_newest(self.folder.checkpoints, self.talk)
-        self.metrics.cut(snapshot.step if snapshot else 0)
+        kept = snapshot.step if snapshot else 0
+        resumed = Resumed(kept, self.metrics.cut(kept))
         if snapshot is None:
-            return
+            return resumed
         self.setup.check_tokens(snapshot)
         self.training.restore(snapshot)
         self.talk.say(f"{self.run.label}: goes on after step {snapshot.step} of {self.training.num_steps}")
+        return resumed
 
-    def _train(self) -> None:
+    def _open_loggers(self, resumed: Resumed) -> Loggers:
+        config = self.run.config
+        of = config.added.of if config.added and config.is_trial else config.variant
+        title = Title(config.name, of, config.label, raw_config(config))
+        return open_loggers(self.settings.loggers, self.folder.path, title, resumed)
+
+    def _train(self, loggers: Loggers) -> None:
         training, settings = self.training, self.settings
         with self.talk.progress(self.run.label, training.num_steps) as update:
             while not training.done:
                 record = training.advance()
-                self.metrics.add(_line(record))
+                self._note(_line(record), loggers)
                 update(record.step, _words(record, training))
                 if _due(record.step, settings.evaluate_every) and not training.done:
-                    self.metrics.add(self._validate(record))
+                    self._note(self._validate(record), loggers)
                 if _due(record.step, settings.checkpoint_every) or training.done or self.stop.received:
+                    loggers.flush()
                     self._save()
                 if self.stop.received and not training.done:
                     message = f"{self.run.label}: stopped after step {record.step}, state saved; run it again to go on"
                     raise Interrupted(self.stop.received, message)
+
+    def _note(self, line: Mapping[str, float], loggers: Loggers) -> None:
+        self.metrics.add(line)
+        loggers.add(line)
 
     def _save(self) -> None:
         snapshot = replace(self.training.snapshot(), tokens_sha256=self.setup.data.tokens_sha256)
@@ -209,6 +223,12 @@ def _line(record: StepRecord) -> dict[str, float]:
         "tokens": record.tokens,
         "seconds": round(record.seconds, 4),
     }
+
+
+def _final_line(training: Training, validation: SplitResult) -> dict[str, float]:
+    """The validation of the last step, which is no line of the metrics: the result has it."""
+    step = training.progress.step
+    return {"step": step, "validation_nll": validation.nll, "validation_tokens": validation.tokens}
 
 
 def _words(record: StepRecord, training: Training) -> str:

@@ -18,6 +18,7 @@ from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.results import RunFailure, RunResult
 from tiedlm.files import write_atomic
+from tiedlm.training.loggers import FOLDERS as LOGGERS
 
 Record = TypeVar("Record", bound=Config)
 VOCABULARY_FILE = "vocabulary.npz"
@@ -107,7 +108,7 @@ class RunFolder:
 
         try:
             self.result_file.unlink(missing_ok=True)
-            for folder in (self.checkpoints, self.path / "evaluation"):
+            for folder in (self.checkpoints, self.path / "evaluation", *(self.path / name for name in LOGGERS)):
                 if folder.exists():
                     shutil.rmtree(folder)
             for file in (self.failure_file, self.metrics_file, self.config_file):

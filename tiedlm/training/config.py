@@ -54,6 +54,7 @@ class TrainingConfig(Config):
     evaluate_every: Annotated[Count | None, Execution()] = None
     checkpoint_every: Annotated[Count | None, Execution()] = None
     keep_last: Annotated[Count, Execution()] = 2
+    loggers: Annotated[tuple[Literal["tensorboard", "wandb"], ...], FromList, Execution()] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -86,6 +87,7 @@ class TrainingConfig(Config):
             foreign = {name for names in options.values() for name in names} - set(options[chosen])
             for name in sorted(foreign):
                 check(getattr(self, name) is None, f"{name} means nothing to {key}: {chosen}")
+        check(len({*self.loggers}) == len(self.loggers), "loggers: one stands there more than once")
         check(self.min_learning_rate <= self.learning_rate, "min_learning_rate is above learning_rate")
         check(self.schedule != "constant" or self.min_learning_rate == 0, "min_learning_rate: the schedule is constant")
         if isinstance(self.micro_batch_size, int):
