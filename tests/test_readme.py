@@ -31,13 +31,14 @@ def blocks(language: str = "") -> list[str]:
     return found
 
 
-def test_the_table_of_counts_is_what_the_command_prints() -> None:
+@pytest.mark.parametrize("config", ["tied.yaml", "equal-parameters"])
+def test_the_table_of_counts_is_what_the_command_prints(config: str) -> None:
     from tiedlm.experiment.count import count_configs
 
     out = io.StringIO()
-    models = [model.document() for model in count_configs(["tied.yaml"], [], Path("unused"))]
+    models = [model.document() for model in count_configs([config], [], Path("unused"))]
     render_counts(models, Console(file=out, width=80))
-    (shown,) = [block for block in blocks() if block.startswith("$ tiedlm count-params tied.yaml")]
+    (shown,) = [block for block in blocks() if block.startswith(f"$ tiedlm count-params {config}\n")]
     printed = [line.rstrip() for line in out.getvalue().strip("\n").splitlines()]
     assert [line.rstrip() for line in shown.strip("\n").splitlines()[1:]] == printed
 
