@@ -4,16 +4,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from finished_runs import parameters, run_result
 from rich.console import Console
 from small_runs import small_experiment
 from test_tying import STRATEGIES
 from tying_runs import D, V, shape
 
 from tiedlm.config import ConfigError, parse
+from tiedlm.experiment.comparison import summarize
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.count import both_ways, count_configs
+from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import raw_config
 from tiedlm.model.config import ShapeConfig
+from tiedlm.report.rows import main_records
 from tiedlm.report.tables import render_counts
 from tiedlm.tying.build import build_tying
 from tiedlm.tying.config import PartialDimensionsConfig, PartialVocabularyConfig, ProgressiveConfig
@@ -111,6 +115,23 @@ def test_counts_tell_what_a_trained_model_needs_where_that_is_less(tmp_path: Pat
         render_counts([models[0], models[2]], Console(file=file, width=80))
         file.seek(0)
         assert file.read().count("total at inference") == 1
+
+
+def test_a_comparison_shows_what_a_trained_model_needs_where_that_is_less() -> None:
+    base = parameters("untied")
+    smaller = base.model_copy(update={"inference_total": base.total - 38_597_376})
+    results = [
+        run_result("untied", parameters=base),
+        run_result("progressive", tying="progressive", parameters=smaller),
+    ]
+
+    def rows(some: list[RunResult]) -> dict[str, tuple[str, ...]]:
+        order = [result.variant for result in some]
+        comparison = summarize(some, failures=[], name="example", baseline="untied", order=order)
+        return {row.label: row.cells for row in main_records(comparison).rows}
+
+    assert set(rows(results)["at inference"]) == {"163,037,184", "124,439,808"}
+    assert "at inference" not in rows(results[:1])
 
 
 def test_the_readme_has_a_row_for_every_strategy_and_the_counts_of_the_dial(tmp_path: Path) -> None:

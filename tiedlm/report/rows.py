@@ -68,6 +68,9 @@ def _parameter_rows(variants: Sequence[VariantSummary], baseline: str) -> Iterat
         cells = [variant.parameters.parts.get(part, 0) for variant in variants]
         if any(cells):
             yield Row.of(part_label(part), map(numbers.count, cells), depth=1)
+    needed = [variant.parameters.inference_total or variant.parameters.total for variant in variants]
+    if needed != [variant.parameters.total for variant in variants]:
+        yield Row.of("at inference", map(numbers.count, needed), depth=1)
     if any(variant.against_baseline for variant in variants):
         brief = (
             variant_row(
