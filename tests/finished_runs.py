@@ -1,10 +1,14 @@
 """Results of runs that could have been, for tests of what is made of results."""
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tiedlm.experiment.comparison import Comparison, summarize
+from tiedlm.experiment.plan import Run
 from tiedlm.experiment.results import (
     Corpus,
     CurvePoint,
@@ -15,6 +19,7 @@ from tiedlm.experiment.results import (
     RunResult,
     SplitResult,
 )
+from tiedlm.experiment.store import RunFolder, raw_config
 
 TOKENS = 287_645
 WORDS = 245_569
@@ -158,3 +163,51 @@ def example_comparison(num_seeds: int = 5, **changes: Any) -> Comparison:
         *runs("untied", UNTIED_NATS[:num_seeds], **changes),
     ]
     return summarize(results, [], name="example", baseline="untied", order=["tied", "untied"])
+
+
+_NUM_TOKENS, _NUM_DOCUMENTS, _NUM_STEPS = 400, 12, 4
+
+
+def store_run(run: Run, draw: np.random.Generator) -> None:
+    """Leave in its folder what a run leaves, its scores drawn at random and everything else in keeping with them."""
+    folder = RunFolder(run.directory)
+    folder.claim(run.config)
+    document = np.arange(_NUM_TOKENS) * _NUM_DOCUMENTS // _NUM_TOKENS
+    splits = {}
+    for split in ("validation",) if run.config.is_trial else ("validation", "test"):
+        nll = draw.gamma(4.0, 1.0 if run.config.variant == "tied" else 1.01, _NUM_TOKENS).astype(np.float32)
+        total = float(nll.sum(dtype=np.float64))
+        splits[split] = split_result(0, nll=total, tokens=_NUM_TOKENS, documents=_NUM_DOCUMENTS)
+        folder.evaluation_file(split).parent.mkdir(exist_ok=True)
+        target = np.arange(_NUM_TOKENS) % 97
+        np.savez_compressed(folder.evaluation_file(split), nll=nll, target=target, document=document)
+    losses = [float(loss) for loss in draw.gamma(4.0, 1.0, _NUM_STEPS)]
+    lines: list[dict[str, float]] = [
+        {"step": step, "loss": loss, "tokens": 64 * step, "seconds": round(step / 3, 4)}
+        for step, loss in enumerate(losses, start=1)
+    ]
+    lines.insert(2, {"step": 2, "tokens": 128, "validation_nll": 1_234.5, "validation_tokens": _NUM_TOKENS})
+    folder.metrics_file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    validation = splits["validation"].nll / _NUM_TOKENS
+    curve = [
+        CurvePoint(step=2, tokens=128, seconds=0.6667, nats_per_token=1_234.5 / _NUM_TOKENS),
+        CurvePoint(step=4, tokens=256, seconds=4 / 3, nats_per_token=validation),
+    ]
+    config, seed = run.config, run.config.seed
+    folder.finish(
+        run_result(
+            config.variant,
+            seed,
+            config=raw_config(config),
+            tying=config.model.tying.type,
+            splits=splits,
+            steps=_NUM_STEPS,
+            tokens_seen=64 * _NUM_STEPS,
+            first_loss=losses[0],
+            last_loss=losses[-1],
+            seconds=4 / 3,
+            validation_curve=curve,
+            effective=effective(),
+            hashes=hashes(seed),
+        )
+    )

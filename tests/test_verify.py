@@ -8,65 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from finished_runs import effective, hashes, run_result, split_result
+from finished_runs import store_run
 from small_runs import carry_out, small_experiment, small_run
 
 from cli.main import main
 from tiedlm.config import ConfigError
 from tiedlm.experiment.gather import gather
-from tiedlm.experiment.plan import Run, plan
+from tiedlm.experiment.plan import plan
 from tiedlm.experiment.plan_tuning import choose, plan_tuning, tuned
 from tiedlm.experiment.question import Question, answer
-from tiedlm.experiment.results import CurvePoint
-from tiedlm.experiment.store import RunFolder, raw_config, run_folders
+from tiedlm.experiment.results import RunFailure
+from tiedlm.experiment.store import RunFolder, run_folders
 from tiedlm.experiment.verify import Verified, verify
-
-NUM_TOKENS, NUM_DOCUMENTS, NUM_STEPS = 400, 12, 4
-
-
-def finish(run: Run, draw: np.random.Generator) -> None:
-    """Leave behind what a run leaves, its scores drawn at random."""
-    folder = RunFolder(run.directory)
-    folder.claim(run.config)
-    document = np.arange(NUM_TOKENS) * NUM_DOCUMENTS // NUM_TOKENS
-    splits = {}
-    for split in ("validation",) if run.config.is_trial else ("validation", "test"):
-        nll = draw.gamma(4.0, 1.0 if run.config.variant == "tied" else 1.01, NUM_TOKENS).astype(np.float32)
-        total = float(nll.sum(dtype=np.float64))
-        splits[split] = split_result(0, nll=total, tokens=NUM_TOKENS, documents=NUM_DOCUMENTS)
-        folder.evaluation_file(split).parent.mkdir(exist_ok=True)
-        target = np.arange(NUM_TOKENS) % 97
-        np.savez_compressed(folder.evaluation_file(split), nll=nll, target=target, document=document)
-    losses = [float(loss) for loss in draw.gamma(4.0, 1.0, NUM_STEPS)]
-    lines: list[dict[str, float]] = [
-        {"step": step, "loss": loss, "tokens": 64 * step, "seconds": round(step / 3, 4)}
-        for step, loss in enumerate(losses, start=1)
-    ]
-    lines.insert(2, {"step": 2, "tokens": 128, "validation_nll": 1_234.5, "validation_tokens": NUM_TOKENS})
-    folder.metrics_file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    validation = splits["validation"].nll / NUM_TOKENS
-    curve = [
-        CurvePoint(step=2, tokens=128, seconds=0.6667, nats_per_token=1_234.5 / NUM_TOKENS),
-        CurvePoint(step=4, tokens=256, seconds=4 / 3, nats_per_token=validation),
-    ]
-    config, seed = run.config, run.config.seed
-    folder.finish(
-        run_result(
-            config.variant,
-            seed,
-            config=raw_config(config),
-            tying=config.model.tying.type,
-            splits=splits,
-            steps=NUM_STEPS,
-            tokens_seen=64 * NUM_STEPS,
-            first_loss=losses[0],
-            last_loss=losses[-1],
-            seconds=4 / 3,
-            validation_curve=curve,
-            effective=effective(),
-            hashes=hashes(seed),
-        )
-    )
 
 
 @pytest.fixture
@@ -74,7 +27,7 @@ def home(tmp_path: Path) -> Path:
     """An experiment of three seeds of two variants and a noise floor, compared."""
     draw = np.random.default_rng(0)
     for run in plan(small_experiment(tmp_path, "seeds=[0, 1, 2]"), tmp_path / "runs"):
-        finish(run, draw)
+        store_run(run, draw)
     folder = tmp_path / "runs" / "small"
     assert gather([folder]).differences[0].ci95_text is not None
     return folder
@@ -95,6 +48,16 @@ def test_what_was_stored_holds(home: Path) -> None:
     assert (whole.failed, whole.num_runs, one.failed, one.num_runs) == ([], 6, [], 1)
     assert whole.num_numbers > 6 * one.num_numbers > 100
     assert any("words and bytes" in line for line in whole.not_checked)
+
+
+def test_a_run_that_failed_is_read_again_too(home: Path) -> None:
+    (failed,) = (run for run in plan(small_experiment(home.parents[1], "seeds=[3]"), home.parent)[:1])
+    failure = RunFailure(variant="tied", seed=3, kind="diverged", message="the loss of step 7 is nan", step=7)
+    RunFolder(failed.directory).fail(failed.config, failure)
+    assert gather([home]).failures == [failure]
+    assert (faults(home), verify(home).num_runs) == ([], 6)
+    edit(home / "comparison.json", lambda c: c["failures"][0].update(step=8))
+    assert faults(home) == [("comparison.json", "failures[tied, 3].step")]
 
 
 def leaves(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -234,13 +197,14 @@ def test_what_was_tried_before_the_runs_is_recomputed_too(tmp_path: Path) -> Non
     experiment = small_experiment(tmp_path, grid, "seeds=[0, 1]")
     trials = plan_tuning(experiment, runs_dir)
     for trial in trials:
-        finish(trial, draw)
+        store_run(trial, draw)
     outcomes = {trial.directory: RunFolder(trial.directory).result() for trial in trials}
     chosen = choose(experiment, {path: outcome for path, outcome in outcomes.items() if outcome}, runs_dir)
     for run in plan(tuned(experiment, chosen), runs_dir):
-        finish(run, draw)
+        store_run(run, draw)
     home = runs_dir / "small"
-    question = Question("small", "untied", ("tied", "untied"), None, "tied", 0.01, chosen)
+    planned = {"tied": (0, 1, 7), "untied": (0, 1)}
+    question = Question("small", "untied", ("tied", "untied"), planned, "tied", 0.01, chosen)
     answer(run_folders(home), question, home)
     verified = verify(home)
     assert (verified.failed, verified.num_runs) == ([], 4 + 8)

@@ -1,7 +1,7 @@
 """What is stored beside what was recomputed: how many numbers hold, and each that does not. Free of torch."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tiedlm.config import Config
@@ -9,8 +9,8 @@ from tiedlm.config import Config
 TOLERANCE = 1e-9
 """Relative; absolute too below one, for differences of numbers near each other."""
 _MISSING = "nothing"
-_NAMES = ("variant", "name", "split", "seed", "step")
-"""What tells the members of a list apart."""
+_NAMES = (("variant", "name", "split", "seed"), ("step",))
+"""What tells the members of a list apart; the second where they have none of the first."""
 
 Value = str | float | int | bool | None
 
@@ -47,7 +47,7 @@ class Checks:
         if len(stored) != len(recomputed):
             self.failed.append(Failed(file=file, key=f"{key}, length", stored=len(stored), recomputed=len(recomputed)))
         for index, (one, other) in enumerate(zip(stored, recomputed, strict=False)):
-            self.check(file, one, other, f"{key}[{', '.join(_names(one)) or index}]")
+            self.check(file, one, other, f"{key}[{_name(one) or index}]")
 
     def _check_leaf(self, file: str, stored: Any, recomputed: Any, key: str) -> None:
         if isinstance(stored, str) and not self.words:
@@ -63,9 +63,11 @@ class Checks:
             self.failed.append(Failed(file=file, key=key, stored=_shown(stored), recomputed=_shown(recomputed)))
 
 
-def _names(member: Any) -> Iterator[str]:
-    if isinstance(member, Mapping):
-        yield from (str(member[name]) for name in _NAMES if isinstance(member.get(name), str | int))
+def _name(member: Any) -> str:
+    if not isinstance(member, Mapping):
+        return ""
+    names = (", ".join(str(member[key]) for key in keys if isinstance(member.get(key), str | int)) for keys in _NAMES)
+    return next(filter(None, names), "")
 
 
 def _shown(value: Any) -> Value:

@@ -1,0 +1,41 @@
+"""Finished runs are compared from where they lie, as they were compared before."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from finished_runs import store_run
+from small_runs import small_experiment
+
+from tiedlm.experiment.gather import gather
+from tiedlm.experiment.plan import plan
+from tiedlm.experiment.whole import whole
+
+
+def experiment_in(folder: Path, *settings: str) -> Path:
+    """Three seeds with a noise floor, finished and not yet compared."""
+    asked = small_experiment(folder, "seeds=[0, 1, 2]", "noise_floor=true", *settings)
+    draw = np.random.default_rng(0)
+    for run in plan(whole(asked, folder / "runs", folder / "cache"), folder / "runs"):
+        store_run(run, draw)
+    return folder / "runs" / "small"
+
+
+@pytest.mark.parametrize(("baseline", "other"), [("tied", "untied"), ("untied", "tied")])
+def test_what_was_added_comes_last_and_is_never_the_primary_comparison(
+    tmp_path: Path, baseline: str, other: str
+) -> None:
+    """By name, tied+redrawn would stand between tied and untied."""
+    comparison = gather([experiment_in(tmp_path, f"baseline={baseline}")], baseline)
+    assert [variant.name for variant in comparison.variants] == ["tied", "untied", f"{baseline}+redrawn"]
+    assert (comparison.baseline, comparison.primary) == (baseline, other)
+    assert {found.variant for found in comparison.differences} == {other}
+    assert comparison.noise_floor is not None
+    assert (comparison.noise_floor.of, len(comparison.noise_floor.per_seed)) == (baseline, 3)
+
+
+def test_the_baseline_stays_that_of_the_stored_comparison(tmp_path: Path) -> None:
+    home = experiment_in(tmp_path, "baseline=tied")
+    assert gather([home]).baseline == "untied", "where nothing is stored"
+    told = gather([home], "tied")
+    assert gather([home]) == told
