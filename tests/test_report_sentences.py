@@ -5,6 +5,7 @@ from finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters
 
 from tiedlm.experiment.comparison import summarize
 from tiedlm.experiment.results import Memory
+from tiedlm.report.cells import difference_cell
 from tiedlm.report.sentences import sentences
 
 
@@ -61,3 +62,21 @@ def test_a_part_that_is_shared_is_called_that_and_the_peak_is_told_where_it_was_
     (said,) = sentences(summarize([run], [], "example", "half", ["half"])).values()
     assert said.startswith("half (partial), the baseline, has embeddings of which a part is shared;")
     assert "1,024.0 MiB of GPU memory at the peak" in said
+
+
+def test_a_body_of_the_baselines_size_has_its_difference_and_no_verdict_of_its_own() -> None:
+    results = [*runs("tied", TIED_NATS), *runs("untied", UNTIED_NATS)]
+    for suffix, role in (("width", "matched_width"), ("depth", "matched_depth")):
+        counts = parameters("tied").model_copy(update={"total": parameters("untied").total - 72})
+        matched = runs(f"tied+{suffix}", TIED_NATS, parameters=counts)
+        added = {"added": {"role": role, "of": "tied"}}
+        results += [run.model_copy(update={"config": run.config | added}) for run in matched]
+    order = ["tied", "untied", "tied+width", "tied+depth"]
+    comparison = summarize(results, [], "example", "untied", order)
+    said = sentences(comparison)["tied+depth"]
+    assert "one matrix for input and output as tied has, with as many layers as the baseline's number" in said
+    assert "72 (0.00004 %) fewer than untied" in said
+    (difference,) = [
+        found for found in comparison.all_differences if (found.variant, found.split) == ("tied+depth", "test")
+    ]
+    assert said.endswith(f", {difference_cell(difference)} nats per token against untied.")

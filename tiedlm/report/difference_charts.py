@@ -14,7 +14,7 @@ def difference_chart(comparison: Comparison) -> IntervalChart | None:
     places = places_of(comparison)
     estimates = tuple(
         estimate
-        for difference in comparison.differences
+        for difference in comparison.all_differences
         if difference.variant in places
         for estimate in _estimates(difference, places[difference.variant])
     )
@@ -70,9 +70,10 @@ def frequency_charts(comparison: Comparison) -> Iterator[IntervalChart]:
     """The difference to the baseline in each bin of each breakdown."""
     places, baseline = places_of(comparison), comparison.baseline
     for breakdown in comparison.frequency.breakdowns if comparison.frequency else ():
+        variants = {difference.variant for found in breakdown.bins for difference in found.differences}
         found = tuple(
             Estimate(
-                found.label if len(places) == 2 else f"{found.label}, {difference.variant}",
+                found.label if len(variants) == 1 else f"{found.label}, {difference.variant}",
                 places[difference.variant],
                 _with_interval(difference.mean, difference.ci95_seeds),
                 difference.mean,

@@ -21,6 +21,8 @@ from tiedlm.report.tables import PARTS_BESIDE
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _NO_CURVE = "No run was validated on its way; training.evaluate_every asks for it."
+_LONG = 120
+"""A headline with more letters is smaller."""
 _VERDICTS = {"no_difference": "no difference", "cannot_tell": "cannot tell"}
 
 
@@ -77,12 +79,13 @@ def _sections(comparison: Comparison) -> Iterator[tuple[str, Markup]]:
 
 def _header(comparison: Comparison, titles: Sequence[str]) -> Markup:
     statements = comparison.statements or [comparison.verdict]
+    headline = f"{statements[0].rstrip('.')}."
     conditions = comparison.conditions
     under = f"{conditions_in_words(conditions, not comparison.pending)}." if conditions else ""
     return element(
         "header",
         element("p", f"tiedlm · {comparison.experiment}", class_="kicker"),
-        element("h1", f"{statements[0].rstrip('.')}."),
+        element("h1", headline, class_="long" if len(headline) > _LONG else None),
         element("p", under, class_="conditions"),
         *listed([f"{statement}." for statement in statements[1:]]),
         *(element("p", line, class_="warning") for line in remarks.warnings(comparison)),
@@ -98,7 +101,7 @@ def _verdict(difference: Difference) -> str:
 def _variants(comparison: Comparison) -> Markup:
     """A card for each variant: its score, and one sentence."""
     said = sentences(comparison)
-    on_test = {found.variant: found for found in comparison.differences if found.split == "test"}
+    on_test = {found.variant: found for found in comparison.all_differences if found.split == "test"}
     cards = (
         _variant(variant, place, comparison.baseline, on_test.get(variant.name), said[variant.name])
         for place, variant in enumerate(shown_variants(comparison))
@@ -114,7 +117,7 @@ def _variant(variant: VariantSummary, place: int, baseline: str, difference: Dif
     spread = [element("small", f" ± {sd}")] if sd else []
     tag = (
         [element("span", _verdict(difference), class_=f"verdict {difference.verdict}")]
-        if difference
+        if difference and not variant.added
         else [element("span", "baseline", class_="role")]
         if variant.name == baseline
         else []
@@ -131,10 +134,11 @@ def _variant(variant: VariantSummary, place: int, baseline: str, difference: Dif
 
 
 def _beside(part: Part, comparison: Comparison) -> Markup:
+    charts, tables = list(part.charts(comparison)), list(map(titled_table, part.records(comparison)))
     return join(
         *listed(list(part.remarks(comparison))),
-        *(figure(chart, FULL) for chart in part.charts(comparison)),
-        *map(titled_table, part.records(comparison)),
+        *(figure(chart, FULL) for chart in charts),
+        *([folded("The same as tables", join(*tables))] if charts and tables else tables),
         *listed(list(part.notes(comparison)), "note"),
     )
 

@@ -15,8 +15,18 @@ def count(value: int | None) -> str:
 def change(value: int, percent: float | None) -> str:
     """ "-12,345 (-1.2 %)"."""
     sign = "+" if value > 0 else ""
-    share = "" if percent is None else f" ({percent:+.1f} %)"
+    share = "" if percent is None else f" ({signed_percent(percent)})"
     return f"{sign}{value:,}{share if value else ''}"
+
+
+def signed_percent(percent: float) -> str:
+    """ "-36.3 %"; what rounds to nothing, and is not, with the digit that it has."""
+    return f"{percent:+.1f} %" if abs(percent) >= 0.05 or not percent else f"{percent:+.{_first_digit(percent)}f} %"
+
+
+def _first_digit(value: float) -> int:
+    """The decimal in which a small number has its first digit."""
+    return -math.floor(math.log10(abs(value)))
 
 
 def decimal(value: float | None, decimals: int) -> str:

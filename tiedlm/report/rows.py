@@ -91,7 +91,7 @@ def _saving(baseline: str, shown: Callable[[Saving], str]) -> Cell:
 def _percent(saving: Saving) -> str:
     if saving.percent is None:
         return numbers.NOTHING
-    return f"{saving.percent:+.1f} %" if saving.parameters else "0"
+    return numbers.signed_percent(saving.percent) if saving.parameters else "0"
 
 
 def _absent(variant: VariantSummary, baseline: str) -> str:

@@ -8,7 +8,7 @@ from tiedlm.experiment.results import ParameterCounts
 from tiedlm.experiment.summary import Saving, VariantSummary
 from tiedlm.experiment.verdict import UNIT, seeds_in_words, signed_together
 from tiedlm.report import numbers
-from tiedlm.report.cells import perplexity_cell, shown_variants
+from tiedlm.report.cells import difference_cell, perplexity_cell, shown_variants
 
 _MATCHED = {
     "matched_width": ", with a feed-forward layer as wide as the baseline's number of parameters asks for",
@@ -18,7 +18,7 @@ _MATCHED = {
 
 def sentences(comparison: Comparison) -> dict[str, str]:
     """By variant."""
-    on_test = {found.variant: found for found in comparison.differences if found.split == "test"}
+    on_test = {found.variant: found for found in comparison.all_differences if found.split == "test"}
     return {
         variant.name: "; ".join(
             (
@@ -61,14 +61,18 @@ def _against(saving: Saving | None, baseline: str) -> str:
         return ""
     if saving.parameters == 0:
         return f", as many as {baseline}"
-    share = "" if saving.percent is None else f" ({abs(saving.percent):.1f} %)"
+    share = "" if saving.percent is None else f" ({numbers.signed_percent(saving.percent).lstrip('+-')})"
     return f", {abs(saving.parameters):,}{share} {'more' if saving.parameters > 0 else 'fewer'} than {baseline}"
 
 
 def _did(variant: VariantSummary, difference: Difference | None) -> str:
     over = seeds_in_words(len(variant.seeds))
     score = f"test perplexity {perplexity_cell('test')(variant)} over {over}" if "test" in variant.splits else "no test"
-    return score if difference is None else f"{score}, {_held(difference)}"
+    if difference is None:
+        return score
+    if variant.added:  # whether it is better is for both ways of matching to say together
+        return f"{score}, {difference_cell(difference)} {UNIT} against {difference.baseline}"
+    return f"{score}, {_held(difference)}"
 
 
 def _held(difference: Difference) -> str:
