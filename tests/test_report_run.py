@@ -22,3 +22,12 @@ def test_a_run_shows_its_figures_and_where_it_lies(width: int) -> None:
     assert "tied, seed 3, has finished" in " ".join(text.split())
     assert "runs/example/tied/seed-3" in text
     assert "±" not in text
+
+
+def test_a_run_that_measures_noise_shows_its_figures_like_any_other() -> None:
+    run = run_result("untied+redrawn", seed=3, nats=4.0)
+    run = run.model_copy(update={"config": {**run.config, "added": {"role": "noise_floor", "of": "untied"}}})
+    stream = io.StringIO()
+    render_run(run, Console(file=stream, width=80))
+    assert "163,037,184" in stream.getvalue()
+    assert "54.60" in stream.getvalue()

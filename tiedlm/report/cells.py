@@ -14,8 +14,12 @@ Cell = Callable[[VariantSummary], str]
 
 
 def shown_variants(comparison: Comparison) -> list[VariantSummary]:
-    """Those with a column of their own: all but the baseline drawn anew, which others are held against."""
-    return [variant for variant in comparison.variants if not (variant.added and variant.added.role == "noise_floor")]
+    """Those with a column of their own: all but the baseline drawn anew, unless it is looked at for its own sake."""
+    return [
+        variant
+        for variant in comparison.variants
+        if variant.name == comparison.baseline or not (variant.added and variant.added.role == "noise_floor")
+    ]
 
 
 def places_of(comparison: Comparison) -> dict[str, int]:

@@ -9,6 +9,7 @@ from tiedlm.report.numbers import count
 from tiedlm.report.page import Page
 
 _MOST = 50
+_COMPARISON = "comparison.json"
 
 
 def render_verified(document: Mapping[str, Any], console: Console) -> None:
@@ -23,4 +24,6 @@ def render_verified(document: Mapping[str, Any], console: Console) -> None:
         page.prose(f"{fault['file']}, {fault['key']}: stored {fault['stored']}, recomputed {fault['recomputed']}")
     if len(failed) > _MOST:
         page.prose(f"and {count(len(failed) - _MOST)} more (--json lists all)")
+    if any(fault["file"] == _COMPARISON for fault in failed):
+        page.prose(f"Where {_COMPARISON} is removed, `tiedlm compare` makes it anew from the runs.")
     page.prose(f"Taken as stored: {'; '.join(document['not_checked'])}.")
