@@ -118,7 +118,7 @@ def test_sharing_survives_copies_and_assigned_state(strategy: dict[str, object])
             for parameter in other.parameters():
                 parameter.mul_(2)
         if strategy["type"] == "tied":
-            torch.testing.assert_close(other.output_weight(), other.embed(ids)[0] / other.input_scale)
+            torch.testing.assert_close(other.output_weight(), other.embed(ids)[0] / other.input_path.scale)
             assert not torch.equal(other.output_weight(), tying.output_weight())
 
 

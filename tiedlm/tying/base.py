@@ -1,11 +1,11 @@
 """The contract of every strategy: a module that embeds ids and hands out the matrix that scores the next token."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tiedlm.initialization import Draw
+from tiedlm.initialization import Draw, normal_
 from tiedlm.tying.config import EmbeddingConfig
+from tiedlm.tying.input_path import InputPath
 
 ParameterPair = tuple[nn.Parameter, nn.Parameter]
 
@@ -26,8 +26,9 @@ class Tying(nn.Module):
     def __init__(self, config: EmbeddingConfig, vocab_size: int, dim: int) -> None:
         super().__init__()
         self.init_std = config.init_std
-        self.input_scale = dim**0.5 if config.input_scale == "sqrt_dim" else config.input_scale
+        self.input_path = InputPath(config, dim)
         self.bias = nn.Parameter(matrix(vocab_size)) if config.output_bias else None
+        self.bias_std = config.output_bias_std
 
     def embed(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> vectors (B, T, D), fp32."""
@@ -72,9 +73,9 @@ class Tying(nn.Module):
     def initialize(self, draw: Draw) -> None:
         """Give the module's own parameters their starting values; `draw` maps a parameter's name to its generator."""
         if self.bias is not None:
-            nn.init.zeros_(self.bias)
+            normal_(self.bias, self.bias_std, draw("bias"))
 
     def lookup(self, embedding: Tensor, ids: Tensor) -> Tensor:
-        """Rows of a (V, D) matrix, scaled by `input_scale`: (B, T) -> (B, T, D)."""
-        vectors = F.embedding(ids, embedding.view_as(embedding))
-        return vectors if self.input_scale == 1.0 else vectors * self.input_scale
+        """Rows of a (V, D) matrix on their way to the body: (B, T) -> (B, T, D)."""
+        vectors: Tensor = self.input_path(embedding, ids)
+        return vectors

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from tiedlm.config import Config, Count, NonNegative, Positive, check
+from tiedlm.config import Config, Count, Fraction, NonNegative, Positive, check
 from tiedlm.problems import shown
 
 Norm = Literal["fro", "mean_square"]
@@ -30,11 +30,26 @@ def _count(share: int | float, total: int) -> int:
 
 
 class EmbeddingConfig(Config):
-    """What every strategy has: the scale of the start, the factor on the input vectors, a bias per output row."""
+    """What every strategy has: the scale of the start, what happens to the input vectors, a bias per output row.
+
+    In training `embedding_dropout` is the share of the vocabulary whose vectors are zero in a micro-batch (the others
+    make up for it), and `embedding_noise` the standard deviation of what is added to each entry. `embedding_norm` has
+    no scale of its own. `input_gradient_factor` multiplies the gradient that reaches a table through the lookup.
+    """
 
     init_std: Positive = 0.02
     input_scale: Positive | Literal["sqrt_dim"] = 1.0
+    embedding_norm: Literal["layernorm", "rmsnorm"] | None = None
+    embedding_dropout: Fraction = 0.0
+    embedding_noise: NonNegative = 0.0
+    input_gradient_factor: NonNegative = 1.0
     output_bias: bool = False
+    output_bias_std: NonNegative = 0.0
+
+    @model_validator(mode="after")
+    def _has_a_bias_to_start(self) -> Self:
+        check(self.output_bias or self.output_bias_std == 0, "output_bias_std needs output_bias: true")
+        return self
 
     def check_sizes(self, vocab_size: int | None, dim: int) -> None:
         """Raise ValueError where the strategy does not fit; a vocabulary that is not known yet (None) fits."""
