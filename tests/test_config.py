@@ -9,6 +9,7 @@ from tiedlm.config import Config, ConfigError, Execution, Name, Raw, first_diffe
 from tiedlm.config_file import apply_settings, dump_yaml, load_yaml
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.reading import load_experiment
+from tiedlm.model.config import TransformerConfig
 
 RUN = """
 name: small
@@ -250,4 +251,5 @@ def test_a_whole_number_is_one_however_it_is_written(dim: str) -> None:
     from tiedlm.experiment.reading import load_experiment
 
     model = load_experiment("quickstart", [f"model.dim={dim}", "model.num_heads=4.0"]).variants["tied"].model
+    assert isinstance(model, TransformerConfig)
     assert (model.dim, model.head_dim, model.feed_forward_dim, model.num_kv_heads) == (64, 16, 256, 4)

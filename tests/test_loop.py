@@ -218,7 +218,8 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_step() -> None:
 def test_a_gradient_that_is_not_finite_stops_the_run_before_a_weight_changes() -> None:
     some = training(max_grad_norm=None)
     with torch.no_grad():
-        some.model.final_norm.weight.mul_(1e21)  # the loss is large and finite, the squares of its gradient are not
+        gain = next(some.model.final_norm.parameters())
+        gain.mul_(1e21)  # the loss is large and finite, the squares of its gradient are not
     before = weights(some.model)
     with pytest.raises(RunError, match="gradient of step 1") as stopped:
         some.advance()

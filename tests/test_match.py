@@ -17,7 +17,7 @@ from tiedlm.experiment.count import count_configs, count_model
 from tiedlm.experiment.forecast import forecast
 from tiedlm.experiment.gather import gather
 from tiedlm.experiment.known_counts import FILE, KnownCounts
-from tiedlm.experiment.match import TOLERANCE, sizes_in_words, with_matches
+from tiedlm.experiment.match import TOLERANCE, inner_width, sizes_in_words, with_matches
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.vocabulary import vocab_size_of
@@ -40,12 +40,12 @@ def count_of(config: RunConfig) -> ParameterCounts:
 
 
 def sizes(config: RunConfig) -> tuple[int, int]:
-    return config.model.num_layers, config.model.feed_forward_dim
+    return config.model.num_layers, inner_width(config.model)
 
 
 def is_round_where_that_is_close(config: RunConfig, target: int) -> bool:
     """A multiple of 8 as the width, unless the nearest one misses by more than 0.1 %."""
-    width = config.model.feed_forward_dim
+    width = inner_width(config.model)
     rounded = {"model": config.model.model_copy(update={"feed_forward_dim": 8 * round(width / 8)})}
     return width % 8 == 0 or abs(count_of(config.model_copy(update=rounded)).total - target) > 0.001 * target
 
@@ -66,11 +66,11 @@ def test_the_body_takes_up_the_second_matrix_by_width_and_by_layers(tmp_path: Pa
         assert is_round_where_that_is_close(config, target)
         assert config.model.tying == tied.model.tying
         assert config.added is not None and config.added.of == "tied"
-        keep = {"num_layers": 3, "feed_forward_dim": tied.model.feed_forward_dim}
+        keep = {"num_layers": 3, "feed_forward_dim": inner_width(tied.model)}
         back = {"variant": "tied", "added": None, "model": config.model.model_copy(update=keep)}
         assert config.model_copy(update=back) == tied, "nothing else differs"
     assert wide.model.num_layers == tied.model.num_layers
-    assert wide.model.feed_forward_dim - tied.model.feed_forward_dim == pytest.approx(V * 64 / (3 * 129), abs=8)
+    assert inner_width(wide.model) - inner_width(tied.model) == pytest.approx(V * 64 / (3 * 129), abs=8)
     assert deep.model.num_layers > tied.model.num_layers
     assert [config.added.role for config in (wide, deep) if config.added] == ["matched_width", "matched_depth"]
 
@@ -79,7 +79,7 @@ def test_a_body_gives_back_what_another_tying_costs(tmp_path: Path) -> None:
     experiment = with_matches(experiment_of(tmp_path, *ROOMY, "model.vocab_size=512", "baseline=tied"), count_of)
     assert list(experiment.variants) == ["tied", "untied", "untied+width", "untied+depth"]
     tied, untied, narrow, shallow = experiment.variants.values()
-    assert narrow.model.feed_forward_dim < untied.model.feed_forward_dim
+    assert inner_width(narrow.model) < inner_width(untied.model)
     assert shallow.model.num_layers < untied.model.num_layers
     for config in (narrow, shallow):
         assert abs(count_of(config).total - count_of(tied).total) <= TOLERANCE * count_of(tied).total
@@ -95,7 +95,7 @@ def test_of_the_layers_on_either_side_those_are_taken_that_leave_the_width_most_
         assert deep.model.num_layers - 3 in {max(1, int(exact)), int(exact) + 1}
         for num_layers in {3 + max(1, int(exact)), 4 + int(exact)} - {deep.model.num_layers}:
             other = (count_of(deep).total - count_of(tied).total - (num_layers - 3) * layer) / (num_layers * 129) + 256
-            mine = deep.model.feed_forward_dim
+            mine = inner_width(deep.model)
             assert max(mine / 256, 256 / mine) <= max(other / 256, 256 / other) + 0.05
 
 

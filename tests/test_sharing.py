@@ -15,6 +15,7 @@ from tiedlm.model.config import LayerOrder, LayerSharing, TransformerConfig
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.parameters import count_parameters
 from tiedlm.model.sharing import layer_order
+from tiedlm.model.transformer import Transformer
 
 NORM = 2 * D
 LAYER_MATRICES = 12 * D * D + 9 * D
@@ -36,9 +37,14 @@ def away_from_its_start(model: LanguageModel) -> LanguageModel:
     return model
 
 
+def order_of(model: LanguageModel) -> tuple[int, ...]:
+    assert isinstance(model.body, Transformer)
+    return model.body.order
+
+
 def unrolled(model: LanguageModel) -> LanguageModel:
     """Every depth with a layer of its own, which holds the values of the stored one and of the depth's norms."""
-    order = model.body.order
+    order = order_of(model)
     stored, plain = model.state_dict(), tiny_model(TIED, num_layers=len(order))
     values = {name: value for name, value in stored.items() if not name.startswith("body.")}
     for depth, layer in enumerate(order):
@@ -91,7 +97,7 @@ def test_a_shared_layer_is_equal_layers_at_its_depths_and_has_the_sum_of_their_g
     gradients = {name: parameter.grad for name, parameter in plain.named_parameters()}
     for name, parameter in model.body.named_parameters():
         kind, index, rest = name.split(".", 2)
-        depths = [int(index)] if kind == "norms" else [d for d, s in enumerate(model.body.order) if s == int(index)]
+        depths = [int(index)] if kind == "norms" else [d for d, s in enumerate(order_of(model)) if s == int(index)]
         parts = [gradients[f"body.layers.{depth}.{rest}"] for depth in depths]
         expected = torch.stack([part for part in parts if part is not None]).sum(0)
         torch.testing.assert_close(parameter.grad, expected, rtol=1e-10, atol=1e-12)

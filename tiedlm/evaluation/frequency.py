@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tiedlm.model.language_model import LanguageModel
+from tiedlm.model.state import State
 
 Window = tuple[int, int, int]
 """Its first position in the text, the first that it scores, and its end."""
@@ -30,10 +31,12 @@ class GroupMass:
         self._membership = F.one_hot(torch.from_numpy(group.astype(np.int64)), num_groups).float()  # (V, G)
         self.sums = np.zeros((int(document.max(initial=-1)) + 1, num_groups))
 
-    def score(self, model: LanguageModel, ids: Tensor, targets: Tensor, windows: Sequence[Window]) -> Tensor:
+    def score(
+        self, model: LanguageModel, ids: Tensor, targets: Tensor, windows: Sequence[Window], state: State | None = None
+    ) -> Tensor:
         """nll (B, T) as `token_nll` gives it, with the masses of what the windows (B) score added on the way."""
         self._membership = self._membership.to(ids.device)
-        nll, mass = model.token_nll_and_mass(ids, targets, self._membership)
+        nll, mass = model.token_nll_and_mass(ids, targets, self._membership, state)
         for row, (start, scored_from, end) in zip(mass.cpu().numpy(), windows, strict=True):
             np.add.at(self.sums, self._document[scored_from:end], row[scored_from - start : end - start])
         return nll

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from tiedlm.model.language_model import LanguageModel
+from tiedlm.model.state import State
 
 
 @torch.no_grad()
@@ -14,7 +15,7 @@ def generate(
     prompt: Sequence[int],
     *,
     num_tokens: int,
-    max_context: int,
+    max_context: int | None,
     temperature: float = 1.0,
     top_k: int | None = None,
     seed: int = 0,
@@ -22,16 +23,19 @@ def generate(
     """Continue `prompt` (at least one id) token by token; the same seed gives the same text.
 
     Temperature 0 takes the likeliest token; `top_k` draws from the likeliest k alone. At most `max_context` ids are
-    looked back at.
+    looked back at; where that is None the model carries its state, and each id is read once.
     """
     model.eval()
     device = next(model.parameters()).device
     generator = torch.Generator().manual_seed(seed)
-    ids = list(prompt)
+    context, state = list(prompt), State()
     for _ in range(num_tokens):
-        context = torch.tensor([ids[-max_context:]], device=device)  # (1, T)
-        ids.append(_draw(model.next_logits(context)[0].cpu(), temperature, top_k, generator))
-        yield ids[-1]
+        if max_context is not None:
+            context, state = context[-max_context:], State()
+        logits = model.next_logits(torch.tensor([context], device=device), state)  # (1, V)
+        drawn = _draw(logits[0].cpu(), temperature, top_k, generator)
+        yield drawn
+        context = [drawn] if max_context is None else [*context, drawn]
 
 
 def _draw(logits: Tensor, temperature: float, top_k: int | None, generator: torch.Generator) -> int:

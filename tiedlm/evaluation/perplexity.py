@@ -8,6 +8,7 @@ import torch
 from tiedlm.evaluation.frequency import GroupMass, Window
 from tiedlm.head import IGNORED
 from tiedlm.model.language_model import LanguageModel
+from tiedlm.model.state import State
 from tiedlm.talk import Update
 
 
@@ -18,6 +19,7 @@ def score_tokens(
     seq_len: int,
     stride: int,
     batch_size: int,
+    carry_state: bool = False,
     mass: GroupMass | None = None,
     update: Update = lambda done, words: None,
 ) -> np.ndarray:
@@ -25,20 +27,27 @@ def score_tokens(
 
     Windows of `seq_len` start every `stride` tokens (1 <= stride <= seq_len); a token is scored by the first window
     that holds it, so with a context of at least `seq_len - stride` tokens after the first window. The last window is
-    as short as the text makes it. Context runs across documents. Whatever autocast is on holds for the body; logits
-    and softmax are fp32. Into `mass` goes what each position gives to its groups. The model's mode is as before
-    afterwards, and no random stream is touched.
+    as short as the text makes it. Context runs across documents. With `carry_state` the text is read in one go, each
+    window from the state that the one before it left, so that their length changes nothing.
+
+    Whatever autocast is on holds for the body; logits and softmax are fp32. Into `mass` goes what each position gives
+    to its groups. The model's mode is as before afterwards, and no random stream is touched.
     """
     num_tokens = len(ids) - 1
     scores = np.empty(num_tokens, dtype=np.float32)
     device, was_training = next(model.parameters()).device, model.training
     model.eval()
+    state = None
+    if carry_state:  # what would be a batch of windows is one, since each goes on from the one before it
+        seq_len = stride = seq_len * batch_size
+        batch_size, state = 1, State()
     windows = list(_windows(num_tokens, seq_len, stride))
     for first in range(0, len(windows), batch_size):
         batch = windows[first : first + batch_size]
         inputs, targets = _padded(ids, batch, seq_len)
         pair = torch.from_numpy(inputs).to(device), torch.from_numpy(targets).to(device)
-        nlls = (model.token_nll(*pair) if mass is None else mass.score(model, *pair, batch)).cpu().numpy()
+        nll = model.token_nll(*pair, state) if mass is None else mass.score(model, *pair, batch, state)
+        nlls = nll.cpu().numpy()
         for row, (start, scored_from, end) in enumerate(batch):
             scores[scored_from:end] = nlls[row, scored_from - start : end - start]
         update(batch[-1][2], "tokens scored")

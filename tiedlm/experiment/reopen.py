@@ -9,6 +9,7 @@ from tiedlm.evaluation.generate import generate
 from tiedlm.experiment.measures import bits_per_byte, nats_per_token, perplexity
 from tiedlm.experiment.scores import split_result
 from tiedlm.experiment.setup import open_run
+from tiedlm.model.config import TransformerConfig
 from tiedlm.talk import SILENT, Talk
 
 
@@ -27,11 +28,14 @@ def evaluate_run(
     Raises ConfigError where the windows do not fit the model, RunError where there is no valid checkpoint.
     """
     setup = open_run(directory, cache_dir, talk, device)
-    settings = setup.config.evaluation
+    settings, model = setup.config.evaluation, setup.config.model
+    for key, given in (("--seq-len", seq_len), ("--stride", stride)):
+        if given is not None and model.carries_state:
+            raise ConfigError(Problem(key, f"{given}: this model carries its state through the text, without windows"))
     window = seq_len or settings.seq_len or setup.config.data.seq_len
     step = stride or min(settings.stride or window, window)
-    limit = setup.config.model.max_seq_len or setup.config.max_seq_len
-    if setup.config.model.positions == "learned" and window > limit:
+    limit = model.max_seq_len or setup.config.max_seq_len
+    if isinstance(model, TransformerConfig) and model.positions == "learned" and window > limit:
         raise ConfigError(Problem("--seq-len", f"{window}: the model has learned positions up to {limit}"))
     if step > window:
         raise ConfigError(Problem("--stride", f"{step} is above the window of {window}: tokens would be left out"))
@@ -74,7 +78,7 @@ def generate_text(
         setup.model,
         ids,
         num_tokens=num_tokens,
-        max_context=setup.config.max_seq_len,
+        max_context=None if setup.config.model.carries_state else setup.config.max_seq_len,
         temperature=temperature,
         top_k=top_k,
         seed=seed,

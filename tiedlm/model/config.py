@@ -1,4 +1,4 @@
-"""The shape of the decoder."""
+"""The shape of the decoder: a transformer or a recurrent one."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -132,8 +132,78 @@ class TransformerConfig(Config):
         self.tying.check_sizes(self.vocab_size, self.dim)
         return self
 
+    @property
+    def carries_state(self) -> bool:
+        """Whether a window goes on from where the one before it ended."""
+        return False
 
-ModelConfig = TransformerConfig
+    @property
+    def compiles(self) -> bool:
+        """Whether `training.compile` is for it."""
+        return True
+
+
+class LstmConfig(Config):
+    """Layers of long short-term memory, as in the experiments that started the subject. Written in full once parsed.
+
+    What goes in, what comes out and the last layer have the width `dim`, the layers before it `hidden_dim` (left out:
+    dim). `variational_dropout`: one mask for all positions of a window, on the connections that `dropout` is on.
+    recurrent_bias: one trained vector a layer or two, as torch has it. `carry_state`: a window goes on from the state
+    that the one before it ended with; training then reads contiguous streams, and a split is scored in one go.
+    `init_std` (left out: 1 / sqrt(3 dim), the standard deviation of torch's own start) is the scale of the start of
+    the layers' matrices; the embeddings have their own. `vocab_size` (null) comes from the data.
+    """
+
+    type: Literal["lstm"] = "lstm"
+    num_layers: Annotated[Whole, Field(gt=0, le=10_000)]
+    dim: Annotated[Whole, Field(gt=0, le=_WIDEST)]
+    hidden_dim: Annotated[Whole, Field(gt=0, le=_WIDEST)]
+    dropout: Fraction = 0.0
+    variational_dropout: bool = False
+    recurrent_bias: Literal["single", "double"] = "single"
+    carry_state: bool = True
+    init_std: Positive
+    vocab_size: Size | None = None
+    tying: TyingConfig = TiedConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        dim = whole(raw.get("dim"))
+        is_width = isinstance(dim, int) and 0 < dim <= _WIDEST  # where it is not, that is said of dim alone
+        width = dim if is_width and isinstance(dim, int) else 1
+        return {"hidden_dim": width, "init_std": (3 * width) ** -0.5, **raw}
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        alone = self.num_layers == 1 and self.hidden_dim != self.dim
+        check(not alone, f"hidden_dim {self.hidden_dim} means nothing to a single layer, which has dim {self.dim}")
+        self.tying.check_sizes(self.vocab_size, self.dim)
+        return self
+
+    @property
+    def carries_state(self) -> bool:
+        """Whether a window goes on from where the one before it ended."""
+        return self.carry_state
+
+    @property
+    def compiles(self) -> bool:
+        """A compiler would write a recurrence out, position by position, where the kernel has a loop."""
+        return False
+
+    @property
+    def max_seq_len(self) -> None:
+        """It reads windows of any length."""
+
+
+def _of_a_type(raw: object) -> object:
+    """A model whose type is not named is a transformer."""
+    return {"type": "transformer", **raw} if isinstance(raw, dict) else raw
+
+
+ModelConfig = Annotated[TransformerConfig | LstmConfig, Field(discriminator="type"), BeforeValidator(_of_a_type)]
 
 
 class ShapeConfig(Config):

@@ -6,23 +6,27 @@ from torch import Tensor, nn
 from tiedlm import head
 from tiedlm.config import ConfigError, Problem
 from tiedlm.initialization import initialize
-from tiedlm.model.config import ModelConfig
-from tiedlm.model.layers import LayerNorm, RMSNorm
+from tiedlm.model.config import LstmConfig, ModelConfig
+from tiedlm.model.lstm import Lstm
 from tiedlm.model.positions import LearnedPositions, SinusoidalPositions
+from tiedlm.model.state import State
 from tiedlm.model.transformer import Transformer, build_norm, build_positions
 from tiedlm.tying.base import Tying
 from tiedlm.tying.build import build_tying
 
 
 class LanguageModel(nn.Module):
-    """Input embedding, positions, body, final norm, output embedding. B batch, T positions, D width, V vocabulary."""
+    """Input embedding, positions, body, final norm, output embedding. B batch, T positions, D width, V vocabulary.
+
+    Where a `state` is given, a recurrent body goes on from it and leaves its own in it.
+    """
 
     def __init__(
         self,
         tying: Tying,
         positions: LearnedPositions | SinusoidalPositions | None,
-        body: Transformer,
-        final_norm: LayerNorm | RMSNorm,
+        body: Transformer | Lstm,
+        final_norm: nn.Module,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -32,12 +36,12 @@ class LanguageModel(nn.Module):
         self.body = body
         self.final_norm = final_norm
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, state: State | None = None) -> Tensor:
         """ids (B, T) -> hidden states after the final norm (B, T, D)."""
         hidden = self.tying.embed(ids)  # (B, T, D)
         if self.positions is not None:
             hidden = self.positions(hidden)
-        hidden = self.body(self.dropout(hidden))
+        hidden = self.body(self.dropout(hidden), state)
         result: Tensor = self.final_norm(hidden)
         return result
 
@@ -45,29 +49,31 @@ class LanguageModel(nn.Module):
         """ids (B, T) -> scores of the next token (B, T, V), fp32 or better: for a few positions at a time."""
         return head.logits(self._projected(ids), self.tying.output_weight(), self.tying.output_bias())
 
-    def next_logits(self, ids: Tensor) -> Tensor:
+    def next_logits(self, ids: Tensor, state: State | None = None) -> Tensor:
         """ids (B, T) -> scores of the token after the last one (B, V), fp32 or better."""
-        return head.logits(self._projected(ids)[:, -1], self.tying.output_weight(), self.tying.output_bias())
+        return head.logits(self._projected(ids, state)[:, -1], self.tying.output_weight(), self.tying.output_bias())
 
-    def nll(self, ids: Tensor, targets: Tensor) -> Tensor:
+    def nll(self, ids: Tensor, targets: Tensor, state: State | None = None) -> Tensor:
         """Sum of the negative log-likelihoods of `targets` (B, T) in nats, (); a target of -100 is not scored."""
-        hidden = self._projected(ids).flatten(0, 1)  # (B T, E)
+        hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
         return head.nll(hidden, self.tying.output_weight(), targets.flatten(), self.tying.output_bias())
 
     @torch.no_grad()
-    def token_nll(self, ids: Tensor, targets: Tensor) -> Tensor:
+    def token_nll(self, ids: Tensor, targets: Tensor, state: State | None = None) -> Tensor:
         """Negative log-likelihood of each target in nats, (B, T) fp32 without gradient, 0 where a target is -100."""
-        hidden = self._projected(ids).flatten(0, 1)  # (B T, E)
+        hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
         scored = head.token_nll(hidden, self.tying.output_weight(), targets.flatten(), self.tying.output_bias())
         return scored.view_as(targets)
 
     @torch.no_grad()
-    def token_nll_and_mass(self, ids: Tensor, targets: Tensor, membership: Tensor) -> tuple[Tensor, Tensor]:
+    def token_nll_and_mass(
+        self, ids: Tensor, targets: Tensor, membership: Tensor, state: State | None = None
+    ) -> tuple[Tensor, Tensor]:
         """`token_nll`, and the probability that each position gives to groups of tokens, (B, T, G); 0 for -100.
 
         membership (V, G) holds 1 where a token is in a group, else 0.
         """
-        hidden = self._projected(ids).flatten(0, 1)  # (B T, E)
+        hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
         weight, bias = self.tying.output_weight(), self.tying.output_bias()
         scored, mass = head.token_nll_and_mass(hidden, weight, targets.flatten(), membership, bias)
         return scored.view_as(targets), mass.view(*targets.shape, -1)
@@ -79,8 +85,8 @@ class LanguageModel(nn.Module):
         """
         initialize(self, seed, "tying", embedding_draw)
 
-    def _projected(self, ids: Tensor) -> Tensor:
-        return self.tying.project(self(ids))  # (B, T, E)
+    def _projected(self, ids: Tensor, state: State | None = None) -> Tensor:
+        return self.tying.project(self(ids, state))  # (B, T, E)
 
 
 def build_model(
@@ -97,8 +103,11 @@ def build_model(
     if config.max_seq_len is not None and config.max_seq_len < max_seq_len:
         message = f"{config.max_seq_len:,} is less than the {max_seq_len:,} positions of a window (data.seq_len)"
         raise ConfigError(Problem("model.max_seq_len", message))
+    tying = build_tying(config.tying, vocab_size, config.dim, token_frequencies)
+    if isinstance(config, LstmConfig):  # which drops by itself, knows the order by its state and has no norm
+        return LanguageModel(tying, None, Lstm(config), nn.Identity())
     return LanguageModel(
-        build_tying(config.tying, vocab_size, config.dim, token_frequencies),
+        tying,
         build_positions(config, config.max_seq_len or max_seq_len),
         Transformer(config),
         build_norm(config),

@@ -6,6 +6,7 @@ from tiedlm.model.config import TransformerConfig
 from tiedlm.model.layers import ACTIVATIONS, MLP, Attention, GatedMLP, LayerNorm, Linear, RMSNorm
 from tiedlm.model.positions import LearnedPositions, Rope, Rotation, SinusoidalPositions
 from tiedlm.model.sharing import layer_order
+from tiedlm.model.state import State
 
 
 class LayerNorms(nn.Module):
@@ -68,8 +69,8 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(Layer(config) for _ in range(max(self.order) + 1))
         self.norms = nn.ModuleList(LayerNorms(config) for _ in self.order) if config.separate_norms else None
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        """hidden (B, T, D) -> (B, T, D)."""
+    def forward(self, hidden: Tensor, state: State | None = None) -> Tensor:
+        """hidden (B, T, D) -> (B, T, D); what came before the window is not looked at, so a `state` stays as it is."""
         rotation = None if self.rope is None else self.rope(hidden)
         for depth, stored in enumerate(self.order):
             norms = None if self.norms is None else self.norms[depth]
