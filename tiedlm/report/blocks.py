@@ -40,7 +40,7 @@ def table(records: Records) -> Markup:
     head = element("tr", *(element("th", title, scope="col") for title in header))
     rows = (element("tr", _label(line[0]), *map(_cell, line[1:])) for line in body)
     whole = element("table", element("thead", head), element("tbody", *rows))
-    return element("div", whole, class_="scroll", tabindex="0")
+    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=records.title or "figures")
 
 
 def _label(label: str) -> Markup:
@@ -58,7 +58,7 @@ def _cell(text: str) -> Markup:
 
 def folded(title: str, content: Markup) -> Markup:
     """What is shown on request."""
-    return card(element("details", element("summary", title), content))
+    return element("details", element("summary", title), content)
 
 
 def card(*content: Markup) -> Markup:

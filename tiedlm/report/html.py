@@ -134,12 +134,12 @@ def _variant(variant: VariantSummary, place: int, baseline: str, difference: Dif
 
 
 def _beside(part: Part, comparison: Comparison) -> Markup:
-    charts, tables = list(part.charts(comparison)), list(map(titled_table, part.records(comparison)))
+    charts = list(part.charts(comparison))
+    tables = join(*map(titled_table, part.records(comparison)), *listed(list(part.notes(comparison)), "note"))
     return join(
         *listed(list(part.remarks(comparison))),
         *(figure(chart, FULL) for chart in charts),
-        *([folded("The same as tables", join(*tables))] if charts and tables else tables),
-        *listed(list(part.notes(comparison)), "note"),
+        card(folded("The same as tables, and how to read them", tables)) if charts and tables else tables,
     )
 
 
@@ -183,8 +183,8 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
 def _every_run(comparison: Comparison) -> Markup:
     return join(
         titled_table(details.seed_records(comparison)),
-        folded("More figures of each variant", table(details.more_records(comparison))),
-        folded("SHA-256 of what each run started from and read", table(details.hash_records(comparison))),
+        card(folded("More figures of each variant", table(details.more_records(comparison)))),
+        card(folded("SHA-256 of what each run started from and read", table(details.hash_records(comparison)))),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.report import numbers
+from tiedlm.report.cells import shown_variants
 from tiedlm.report.page import Page
 from tiedlm.report.records import Records, Row
 from tiedlm.training.footprint import CATEGORIES, Footprint
@@ -31,7 +32,7 @@ def foreseen(comparison: Comparison) -> list[Foreseen]:
     """The variants whose memory was predicted."""
     return [
         Foreseen(variant.name, variant.tying, variant.parameters.non_embedding, variant.memory.predicted)
-        for variant in comparison.variants
+        for variant in shown_variants(comparison)
         if variant.memory.predicted
     ]
 
