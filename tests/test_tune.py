@@ -18,6 +18,7 @@ from tiedlm.experiment.gather import gather
 from tiedlm.experiment.plan import Run, pick, place, plan
 from tiedlm.experiment.plan_tuning import plan_tuning
 from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.setup import open_run
 from tiedlm.experiment.store import RunFolder
 from tiedlm.experiment.tune import tune
 from tiedlm.experiment.whole import whole
@@ -132,6 +133,16 @@ def test_a_second_call_does_nothing_and_gathering_keeps_the_tuning(
     assert gathered.tuning == comparison.tuning
     assert gathered.variants == comparison.variants
     compare_in(folder, experiment)
+
+
+def test_trials_are_not_compared_as_runs(compared: tuple[Path, Experiment, Comparison, Heard]) -> None:
+    trials = compared[0] / "runs" / "small" / "tuning"
+    with pytest.raises(ConfigError, match="trials are no runs"):
+        gather([trials / "tied"])
+    with pytest.raises(ConfigError, match="no run is there"):
+        gather([trials])
+    with pytest.raises(RunError, match="a trial keeps none"):
+        open_run(trials / "tied" / "learning_rate=0.01" / "seed-100", compared[0] / "cache")
 
 
 def test_a_larger_grid_reuses_the_trials_there_are_and_its_runs_wait(

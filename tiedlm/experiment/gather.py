@@ -29,6 +29,9 @@ def gather(
     home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
     stored = stored_comparison(home)
     configs = _config_of_each_variant(folders)
+    if any(config.is_trial for config in configs.values()):
+        message = "trials are no runs, they only chose settings: --details of their experiment shows them"
+        raise ConfigError(Problem("", message), source=str(paths[0]))
     variants = _in_order(configs, stored)
     if smallest_worthwhile is not None and smallest_worthwhile <= 0:
         raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0"))

@@ -94,7 +94,8 @@ def open_run(directory: Path, cache_dir: Path, talk: Talk = SILENT, device: str 
     setup = set_up(config, cache_dir, talk)
     snapshot = load_newest(folder.checkpoints, talk, optimizer=False)
     if snapshot is None:
-        raise RunError("corrupt", f"{folder.checkpoints} holds no valid checkpoint; train the run again")
+        way_out = "a trial keeps none once it is finished" if config.is_trial else "train the run again"
+        raise RunError("corrupt", f"{folder.checkpoints} holds no valid checkpoint; {way_out}")
     setup.check_tokens(snapshot)
     setup.model.load_state_dict(snapshot.weights)
     return setup
