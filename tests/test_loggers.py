@@ -17,6 +17,7 @@ from small_runs import LONG, Heard, carry_out, metrics, small_experiment, small_
 from tiedlm.config import ConfigError, first_difference
 from tiedlm.errors import Interrupted
 from tiedlm.experiment.carry_out import train
+from tiedlm.experiment.metrics import Metrics
 from tiedlm.experiment.plan import Run, pick, place
 from tiedlm.training.loggers import Loggers, check_loggers, values_of
 
@@ -201,3 +202,14 @@ def test_wandb_takes_every_step_once_over_stops(tmp_path: Path, monkeypatch: pyt
     assert len(identities) == 1
     for name, curve in expected(run).items():
         assert sorted(told[name]) == sorted(curve), name
+
+
+def test_the_metrics_tell_how_far_they_had_come_when_they_are_cut(tmp_path: Path) -> None:
+    kept = Metrics(tmp_path / "metrics.jsonl")
+    assert kept.cut(0) == 0
+    for step in (1, 2, 3):
+        kept.add({"step": step, "loss": 1.0})
+    with kept.path.open("a") as file:
+        file.write('{"step": 4, "lo')
+    assert kept.cut(2) == 3, "a line cut short was handed on to nobody"
+    assert kept.cut(2) == 2

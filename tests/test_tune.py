@@ -1,5 +1,6 @@
 """Tuning carried out: trials that never read the test split, runs with what they chose, nothing done twice."""
 
+import json
 import os
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from small_runs import Heard, cache_of, carry_out, checkpoints, metrics, small_config
 
+from cli.main import main
 from tiedlm.config import ConfigError
 from tiedlm.data.prepare import prepare
 from tiedlm.errors import RunError
@@ -165,6 +167,39 @@ def test_trials_of_another_recipe_are_refused_before_anything_trains(
     assert error.value.problems[0].key == "training.batch_size"
     assert stamps(folder) == before
     assert whole(other, folder / "runs", folder / "cache").waits_for_trials
+
+
+def test_a_dry_run_shows_the_trials_and_which_runs_wait_for_them(
+    compared: tuple[Path, Experiment, Comparison, Heard], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, experiment, _, _ = compared
+    before = stamps(folder)
+    places = ["--runs-dir", str(folder / "runs"), "--cache-dir", str(folder / "cache")]
+    command = ["compare", str(small_config(folder)), "--dry-run", *places, "--set", RATES]
+    assert main([*command, "--json"]) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    trials = plan_tuning(experiment, folder / "runs")
+    assert [(run["trial_of"], run["label"]) for run in runs[:4]] == [
+        (run.config.added.of, run.label) for run in trials if run.config.added
+    ]
+    assert [(run["trial_of"], run["variant"], run["state"]) for run in runs[4:]] == [
+        (None, "tied", "finished"),
+        (None, "untied", "finished"),
+    ]
+    larger = ["--set", "tune.grid.training.learning_rate=[1e-2, 2e-2, 1e-3]"]
+    assert main([*command, *larger]) == 0
+    shown = capsys.readouterr().out
+    states = {line.split("seed")[0].strip(): line.split()[1:] for line in shown.splitlines() if "seed" in line}
+    assert states["learning_rate=0.01,"][-2:] == ["finished", "finished"]
+    assert shown.count("to do") == 2 and shown.count("waits") == 2
+    assert "8 runs, 4 of them not finished." in shown
+    assert "6 of them are trials of 2,304 tokens in all" in shown
+    assert (
+        main(["train", "--config", str(small_config(folder)), "--variant", "tied", *places, "--set", RATES, *larger])
+        == 2
+    )
+    assert "not chosen yet" in capsys.readouterr().err
+    assert stamps(folder) == before
 
 
 def test_a_file_alone_is_tuned_too_and_all_diverged_is_an_error(tmp_path: Path) -> None:
