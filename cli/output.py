@@ -47,6 +47,13 @@ def print_json(document: Any) -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def print_file(text: str) -> None:
+    """What would else be in a file, as it would be there: UTF-8, whatever the terminal says of itself."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    sys.stdout.write(text)
+
+
 def print_text(text: str) -> None:
     """Text that nobody has checked, without characters that could steer a terminal; it keeps its lines."""
     sys.stdout.write("\n".join(_printable(line) for line in text.split("\n")) + "\n")

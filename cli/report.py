@@ -1,6 +1,5 @@
 """`tiedlm report`: what is stored of an experiment."""
 
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .output import console, print_json
+from .output import console, print_file, print_json
 
 if TYPE_CHECKING:
     from tiedlm.experiment.comparison import Comparison
@@ -71,7 +70,7 @@ def _write(text: str, file: Path) -> None:
     from tiedlm.talk import Talk
 
     if str(file) == "-":
-        sys.stdout.write(text)
+        print_file(text)
         return
     write_atomic(file, text)
     Talk().say(f"written: {file}")

@@ -1,6 +1,7 @@
 """`tiedlm report`: what goes to stdout, what into files, and what cannot be had together."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,15 @@ def test_a_document_goes_to_stdout_alone(
     assert out.startswith(beginning)
     assert out.endswith("\n")
     assert err == ""
+
+
+@pytest.mark.parametrize("option", ["--html", "--latex"])
+def test_a_document_on_stdout_is_the_file_to_the_last_byte(option: str, experiment: str, tmp_path: Path) -> None:
+    assert main(["report", experiment, option, str(tmp_path / "file")]) == 0
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "cli.main", "report", experiment, option, "-"]
+    done = subprocess.run(command, capture_output=True, env=plain, cwd=ROOT, check=True)
+    assert done.stdout == (tmp_path / "file").read_bytes()
 
 
 def test_several_files_are_written_at_once_and_stdout_is_left_to_json(
@@ -86,7 +96,7 @@ def test_a_file_that_cannot_be_written_is_named(
     assert "page.html could not be written" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [[], ["--details"], ["--json"], ["--html", "-"]])
+@pytest.mark.parametrize("words", [[], ["--json"]])
 def test_an_output_without_room_is_said_in_one_line(words: list[str], experiment: str, tmp_path: Path) -> None:
     program = 'ulimit -f 0; exec "$@" > "$0"'  # as a full disk would: no file may have a single byte
     command = [sys.executable, "-m", "cli.main", "report", experiment, *words]

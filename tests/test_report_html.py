@@ -137,7 +137,7 @@ def test_each_chart_is_drawn_for_a_phone_and_for_a_desk() -> None:
 
 def test_what_repeats_it_comes_along() -> None:
     text = read(example_comparison()).text
-    for words in ("tiedlm compare example.yaml", "torch 2.13.0", "learning_rate: 0.0006", "0000b0d1"):
+    for words in ("tiedlm compare example.yaml", "torch 2.13.0", "learning_rate: 0.0006", "0000b0d1", "70cecece" * 8):
         assert words in text
 
 

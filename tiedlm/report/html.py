@@ -188,6 +188,16 @@ def _every_run(comparison: Comparison) -> Markup:
     )
 
 
+def _texts(comparison: Comparison) -> list[Markup]:
+    """Which text it was, to be told from another one."""
+    found = [run.hashes for variant in comparison.variants for run in variant.runs]
+    hashes = {"text": [each.corpus for each in found], "tokens": [each.tokens for each in found]}
+    said = {f"SHA-256 of the {what}": " / ".join(dict.fromkeys(values)) for what, values in hashes.items()}
+    origin = comparison.corpus.details if comparison.corpus else {}
+    said |= {f"text, {key}": str(value) for key, value in origin.items() if value is not None}
+    return [element("p", element("code", f"{what}: {value}"), class_="note hash") for what, value in said.items()]
+
+
 def _repeat(comparison: Comparison) -> Markup:
     written = experiment_file(comparison)
     name = f"{comparison.experiment}.yaml"
@@ -197,9 +207,12 @@ def _repeat(comparison: Comparison) -> Markup:
         why = "An earlier version made this comparison, without the configs: they are in the folders of the runs."
         return card(element("p", why), *ran)
     command = f"tiedlm compare {name}\ntiedlm report runs/{comparison.experiment} --html report.html"
+    tuned = [element("p", "Settings that were tuned stand in it as they came out.")] if comparison.tuning else []
     return card(
         element("p", "Save the experiment below as ", element("code", name), ", then:"),
         element("pre", lines(command)),
+        *tuned,
         *ran,
+        *_texts(comparison),
         folded("The experiment, with every default written out", element("pre", lines(written))),
     )
