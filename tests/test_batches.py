@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tiedlm.config import ConfigError
-from tiedlm.data.batches import IGNORED, Batches
+from tiedlm.data.batches import IGNORED, Batches, ContiguousBatches, build_batches
 from tiedlm.data.frequencies import unigram_nll
 
 
@@ -90,6 +90,43 @@ def test_fewer_tokens_than_a_window_make_one_padded_window() -> None:
 def test_too_few_tokens_to_train_on_are_refused(num_tokens: int) -> None:
     with pytest.raises(ConfigError, match=f"needs 2 tokens at least to train on, it has {num_tokens}"):
         Batches(numbered(num_tokens), 8, 1, seed=0)
+
+
+STREAMS = [(100, 10, 5), (101, 10, 5), (99, 10, 7), (64, 32, 1), (31, 8, 3), (5, 4, 4), (3, 8, 5)]
+
+
+@pytest.mark.parametrize(("num_tokens", "seq_len", "batch_size"), STREAMS)
+def test_contiguous_rows_are_the_text_in_as_many_streams_and_each_epoch_has_every_target_once(
+    num_tokens: int, seq_len: int, batch_size: int
+) -> None:
+    batches = ContiguousBatches(numbered(num_tokens), seq_len, batch_size)
+    steps = batches.num_windows // batch_size
+    assert batches.num_windows % batch_size == 0
+    for epoch in range(2):
+        parts = [batches.batch(epoch * steps + step) for step in range(steps)]
+        inputs, targets = (np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))  # (B, S T)
+        assert targets[targets != IGNORED].tolist() == list(range(1, num_tokens + 1)), "row after row it is the text"
+        assert (inputs[targets != IGNORED] + 1 == targets[targets != IGNORED]).all()
+        assert [batches.goes_on(epoch * steps + step) for step in range(steps)] == [False, *[True] * (steps - 1)]
+
+
+@pytest.mark.parametrize(("num_tokens", "seq_len", "batch_size"), STREAMS)
+def test_counts_of_contiguous_batches_are_those_one_by_one(num_tokens: int, seq_len: int, batch_size: int) -> None:
+    ids = np.random.default_rng(0).integers(0, 9, num_tokens + 1).astype(np.uint16)
+    batches = ContiguousBatches(ids, seq_len, batch_size)
+    targets, inputs = np.zeros(12, np.int64), np.zeros(12, np.int64)
+    for step in range(2 * batches.num_windows // batch_size + 2):
+        counted = batches.counts(step, 12)
+        assert (counted[0] == targets).all() and (counted[1] == inputs).all()
+        some_ids, some_targets = batches.batch(step)
+        targets += np.bincount(some_targets[some_targets != IGNORED], minlength=12)
+        inputs += np.bincount(some_ids[some_targets != IGNORED], minlength=12)
+
+
+def test_shuffled_windows_never_go_on_and_contiguous_ones_are_built_on_request() -> None:
+    shuffled, contiguous = (build_batches(numbered(100), 10, 5, 0, contiguous=kind) for kind in (False, True))
+    assert not any(shuffled.goes_on(step) for step in range(30)) and not shuffled.contiguous
+    assert contiguous.contiguous and contiguous.batch(1)[0][:, 0].tolist() == [10, 30, 50, 70, 90]
 
 
 def test_unigram_nll_is_the_sum_of_smoothed_log_frequencies() -> None:

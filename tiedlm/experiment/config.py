@@ -60,6 +60,11 @@ class RunConfig(Config):
         check(limit is None or longest <= limit, f"seq_len {longest} is above model.max_seq_len {limit}")
         stride, window = self.evaluation.stride, self.evaluation.seq_len or self.data.seq_len
         check(stride is None or stride <= window, f"evaluation.stride {stride} is above its seq_len {window}")
+        for key in ("seq_len", "stride"):
+            windowed = getattr(self.evaluation, key) is None or not self.model.carries_state
+            check(windowed, f"evaluation.{key} means nothing to a model that carries its state through the text")
+        compiled = self.training.compile is not True or self.model.compiles
+        check(compiled, f"training.compile: true means nothing to model.type: {self.model.type}")
         return self
 
     @property

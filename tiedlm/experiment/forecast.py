@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tiedlm.config import ConfigError
-from tiedlm.data.batches import Batches
+from tiedlm.data.batches import build_batches
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.count import count_model
 from tiedlm.experiment.match import inner_width
@@ -101,5 +101,6 @@ def _num_steps(config: RunConfig, cache_dir: Path) -> int | None:
         if prepared is None:
             return None
         ids = prepared.split("train").ids
-        num_windows = Batches(ids, config.data.seq_len, config.training.batch_size, config.seed).num_windows
+        sizes = config.data.seq_len, config.training.batch_size
+        num_windows = build_batches(ids, *sizes, config.seed, contiguous=config.model.carries_state).num_windows
     return config.training.num_steps(config.data.seq_len, num_windows)

@@ -16,6 +16,7 @@ class SplitResult(Config):
 
     `words` and `bytes` count the original text; null with the reason where a figure per word or per byte would
     not be one of that text. `unigram_nll` is the same sum under the train split's add-one token frequencies.
+    `state_carried`: each window goes on from the state that the one before it left, so their length is no limit.
     """
 
     nll: float
@@ -29,6 +30,7 @@ class SplitResult(Config):
     unigram_nll: float
     seq_len: int
     stride: int
+    state_carried: bool = False
 
 
 class Effective(Config):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tiedlm.data.batches import Batches
+from tiedlm.data.batches import build_batches
 from tiedlm.data.config import Split
 from tiedlm.data.prepare import prepare
 from tiedlm.errors import OUTSIDE, Interrupted, RunError
@@ -94,7 +94,8 @@ class _Execution:
     def _training(self, micro_batch_size: int) -> Training:
         config = self.run.config
         ids = self.setup.data.split("train").ids
-        batches = Batches(ids, config.data.seq_len, self.settings.batch_size, config.seed)
+        sizes = config.data.seq_len, self.settings.batch_size
+        batches = build_batches(ids, *sizes, config.seed, contiguous=config.model.carries_state)
         return Training(
             self.setup.model,
             batches,

@@ -38,6 +38,7 @@ def split_result(
         unigram_nll=unigram_nll(tokens.ids[1 : len(nll) + 1], setup.data.frequencies),
         seq_len=window,
         stride=stride or min(settings.stride or window, window),
+        state_carried=setup.config.model.carries_state,
     )
 
 

@@ -54,6 +54,7 @@ class Setup:
                 seq_len=window,
                 stride=stride or min(settings.stride or window, window),
                 batch_size=settings.batch_size,
+                carry_state=self.config.model.carries_state,
                 mass=mass,
                 update=update,
             )
@@ -68,7 +69,7 @@ class Setup:
 
 def set_up(config: RunConfig, cache_dir: Path, talk: Talk = SILENT) -> Setup:
     """Prepare the data and build the model with its starting values. Raises ConfigError and RunError."""
-    machine = resolve_machine(config.training)
+    machine = resolve_machine(config.training, compiles=config.model.compiles)
     if config.training.num_threads:
         torch.set_num_threads(config.training.num_threads)
     if machine.device.type == "cuda":

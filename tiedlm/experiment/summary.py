@@ -59,6 +59,7 @@ class SplitSummary(Config):
     documents: int
     seq_len: int
     stride: int
+    state_carried: bool = False
     per_seed: list[SeedScore]
 
 
@@ -175,6 +176,7 @@ def _split(scored: Sequence[tuple[int, SplitResult]]) -> SplitSummary:
         documents=first.documents,
         seq_len=first.seq_len,
         stride=first.stride,
+        state_carried=first.state_carried,
         per_seed=per_seed,
     )
 

@@ -10,7 +10,7 @@ import sys
 import torch
 
 from tiedlm.config import Config
-from tiedlm.data.batches import Batches
+from tiedlm.data.batches import build_batches
 from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.store import raw_config
@@ -34,14 +34,14 @@ def trial(config: RunConfig, size: int, vocab_size: int, *, num_rows: int | None
 
     A step is `num_rows` windows; unless said two micro-batches of them, the second of which is like all further ones.
     """
-    machine = resolve_machine(config.training)
+    machine = resolve_machine(config.training, compiles=config.model.compiles)
     seq_len = config.data.seq_len
     rows = min(2 * size, config.training.batch_size) if num_rows is None else num_rows
     ids = torch.arange(rows * seq_len + 1).remainder(vocab_size).numpy()
     model = build_model(config.model, vocab_size, config.max_seq_len)
     model.initialize(config.seed)
     model.to(machine.device)
-    batches = Batches(ids, seq_len, rows, config.seed)
+    batches = build_batches(ids, seq_len, rows, config.seed, contiguous=config.model.carries_state)
     return Training(model, batches, config.training, machine, num_steps=10**9, micro_batch_size=size, seed=config.seed)
 
 

@@ -33,6 +33,9 @@ def _rows(document: Mapping[str, Any]) -> Iterator[Row]:
         yield Row(label, (decimal(document[key], decimals),))
     for key in ("tokens", "words", "bytes", "documents"):
         yield Row(key, (count(document[key]),))
-    yield Row("window, tokens", (count(document["seq_len"]),))
-    yield Row("stride, tokens", (count(document["stride"]),))
+    if document["state_carried"]:
+        yield Row("window", ("none: the state is carried",))
+    else:
+        yield Row("window, tokens", (count(document["seq_len"]),))
+        yield Row("stride, tokens", (count(document["stride"]),))
     yield Row("precision of the body", (document["precision"],))

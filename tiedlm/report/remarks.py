@@ -114,6 +114,8 @@ def _scored(comparison: Comparison) -> str:
             windows = f"in windows of {split.seq_len:,}" + (
                 "" if split.stride == split.seq_len else f" every {split.stride:,}"
             )
+            if split.state_carried:
+                windows = "in one go, the state carried"
             train = variant.splits.get("train")
             sample = f"; train nll on the first {train.per_seed[0].tokens:,} tokens of train" if train else ""
             return f"; test split of {once.tokens:,} tokens{words}, {windows}{sample}"

@@ -1,7 +1,8 @@
 """Checkpoints: folders that are either whole or not there, the newest valid one first.
 
 `step-<n>/` holds model.safetensors (weights by their stable names), optimizer.pt (read with `weights_only`),
-progress.json (counters), and manifest.json (size and SHA-256 of the others, written last).
+progress.json (counters), state.safetensors (where a recurrent body carries a state to the next step), and manifest.json
+(size and SHA-256 of the others, written last).
 """
 
 import hashlib
@@ -26,13 +27,14 @@ from tiedlm.talk import Talk
 _NAME = re.compile(r"step-(\d+)")
 _MANIFEST = "manifest.json"
 _FILES = ("model.safetensors", "optimizer.pt", "progress.json")
+_STATE = "state.safetensors"
 
 
 @dataclass
 class Snapshot:
     """Everything that one more step needs: tensors by name, optimizer state, counters as plain JSON values.
 
-    `tokens_sha256` tells the tokens that it was trained on.
+    `tokens_sha256` tells the tokens that it was trained on, `state` what a recurrent body goes on from.
     """
 
     step: int
@@ -40,6 +42,7 @@ class Snapshot:
     optimizer: dict[str, Any]
     progress: dict[str, Any]
     tokens_sha256: str = ""
+    state: Tensor | None = None
 
 
 def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
@@ -56,6 +59,8 @@ def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
         partial.mkdir(parents=True)
         save_file({name: tensor.contiguous() for name, tensor in snapshot.weights.items()}, partial / _FILES[0])
         torch.save(snapshot.optimizer, partial / _FILES[1])
+        if snapshot.state is not None:
+            save_file({"state": snapshot.state.contiguous()}, partial / _STATE)
         counters = {**snapshot.progress, "tokens_sha256": snapshot.tokens_sha256}
         (partial / _FILES[2]).write_text(json.dumps(counters, indent=1), encoding="utf-8")
         _write_manifest(partial)
@@ -94,7 +99,8 @@ def whats_wrong(path: Path) -> str | None:
     """What makes a checkpoint invalid, in words; None where nothing does."""
     try:
         manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
-        entries = [(path / name, dict(manifest[name])) for name in _FILES]
+        names = [*_FILES, *([_STATE] if _STATE in manifest or (path / _STATE).exists() else [])]
+        entries = [(path / name, dict(manifest[name])) for name in names]
     except (OSError, ValueError, KeyError, TypeError):
         return f"its {_MANIFEST} is missing or damaged"
     for file, entry in entries:
@@ -110,12 +116,14 @@ def whats_wrong(path: Path) -> str | None:
 
 def _load(step: int, path: Path, optimizer: bool) -> Snapshot:
     progress = json.loads((path / _FILES[2]).read_text(encoding="utf-8"))
+    state_file = path / _STATE
     return Snapshot(
         step=step,
         weights=load_file(path / _FILES[0]),
         optimizer=torch.load(path / _FILES[1], weights_only=True, map_location="cpu") if optimizer else {},
         tokens_sha256=progress.pop("tokens_sha256"),
         progress=progress,
+        state=load_file(state_file)["state"] if state_file.exists() else None,
     )
 
 
@@ -128,8 +136,8 @@ def _numbered(folder: Path) -> list[tuple[int, Path]]:
 def _write_manifest(folder: Path) -> None:
     """Size and SHA-256 of every file, once they are on the disk; then it, and the folder, are made to last too."""
     manifest = {}
-    for name in _FILES:
-        path = folder / name
+    for path in sorted(folder.iterdir()):
+        name = path.name
         _sync(path)
         manifest[name] = {"size": path.stat().st_size, "sha256": _sha256(path)}
     (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")

@@ -17,6 +17,7 @@ from tiedlm.head import IGNORED
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.parameters import parameter_parts
 from tiedlm.streams import stream_seed
+from tiedlm.training.carried import CarriedState
 from tiedlm.training.checkpoint import Snapshot
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.memory import Peaks, read_peaks
@@ -81,6 +82,7 @@ class Training:
         self.schedule = Schedule(config, num_steps)
         self.scaler = machine.scaler()
         self.progress = Progress()
+        self.carried = CarriedState(batches)
         self._steps_here = 0
 
     @property
@@ -101,6 +103,7 @@ class Training:
             copy_optimizer_state(self.optimizer, source, target)
         ids, targets = self.batches.batch(step)
         loss, norm = self._update(ids, targets, step)
+        self.carried.keep()
         self._count(ids, targets, loss, time.perf_counter() - began)
         return StepRecord(step + 1, loss, rate, norm, self.progress.tokens_seen, self.progress.seconds)
 
@@ -129,19 +132,21 @@ class Training:
         self.training_step.train()
         num_targets = int((targets != IGNORED).sum())
         micro_batches = list(self._micro_batches(ids, targets))
+        self.carried.begin(step)
         loss = torch.zeros((), device=self.machine.device)
-        for index, (some_ids, some_targets) in enumerate(micro_batches):
+        for index, (rows, some_ids, some_targets) in enumerate(micro_batches):
             torch.manual_seed(stream_seed(self.seed, "dropout", step, 0, index))
-            share, _ = self.training_step(some_ids, some_targets, num_targets, len(micro_batches))
+            state = self.carried.rows(rows)
+            share, _ = self.training_step(some_ids, some_targets, num_targets, len(micro_batches), state)
             self.scaler.scale(share).backward()
             loss += share.detach()
         return loss.item()
 
-    def _micro_batches(self, ids: np.ndarray, targets: np.ndarray) -> Iterator[tuple[Tensor, Tensor]]:
+    def _micro_batches(self, ids: np.ndarray, targets: np.ndarray) -> Iterator[tuple[slice, Tensor, Tensor]]:
         device, size = self.machine.device, self.micro_batch_size
         for start in range(0, len(ids), size):
             rows = slice(start, start + size)
-            yield torch.from_numpy(ids[rows]).to(device), torch.from_numpy(targets[rows]).to(device)
+            yield rows, torch.from_numpy(ids[rows]).to(device), torch.from_numpy(targets[rows]).to(device)
 
     def _clip(self) -> Tensor:
         """Clip by the norm over unique parameters; the norm before."""
@@ -168,7 +173,8 @@ class Training:
             self.progress.peaks = self.progress.peaks.joined(read_peaks(self.machine.device))
         circumstances = self.circumstances()
         progress = {**asdict(self.progress), "scaler": self.scaler.state_dict(), "circumstances": circumstances}
-        return Snapshot(self.progress.step, self.model.state_dict(), self.optimizer.state_dict(), progress)
+        state = self.carried.before(self.progress.step)
+        return Snapshot(self.progress.step, self.model.state_dict(), self.optimizer.state_dict(), progress, state=state)
 
     def circumstances(self) -> dict[str, str | int]:
         """What must stay the same over a run for its numbers to be those of one recipe."""
@@ -192,6 +198,7 @@ class Training:
                 raise ConfigError(Problem("torch" if key == "torch" else f"training.{key}", message))
         self.model.load_state_dict(snapshot.weights)
         self.optimizer.load_state_dict(snapshot.optimizer)
+        self.carried.restore(None if snapshot.state is None else snapshot.state.to(self.machine.device))
         counters = {key: value for key, value in snapshot.progress.items() if key != "circumstances"}
         self.scaler.load_state_dict(counters.pop("scaler"))
         self.progress = Progress(**{**counters, "peaks": Peaks(**counters["peaks"])})

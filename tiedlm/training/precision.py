@@ -45,12 +45,15 @@ class Machine:
         return _cpu_name()
 
 
-def resolve_machine(config: TrainingConfig) -> Machine:
-    """What the config asks for, with every `auto` decided; ConfigError where this machine does not have it."""
+def resolve_machine(config: TrainingConfig, *, compiles: bool = True) -> Machine:
+    """What the config asks for, with every `auto` decided; ConfigError where this machine does not have it.
+
+    A model that is not `compiles` stays as it is.
+    """
     device = _device(config.device)
     precision = _best_precision(device) if config.precision == "auto" else config.precision
     compiled = device.type == "cuda" if config.compile == "auto" else config.compile
-    return Machine(device, precision, compiled)
+    return Machine(device, precision, compiled and compiles)
 
 
 def _device(asked: str) -> torch.device:

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from tiedlm.model.language_model import LanguageModel
+from tiedlm.model.state import State
 from tiedlm.training.precision import Machine
 
 
@@ -14,14 +15,17 @@ class TrainingStep(nn.Module):
         self.model = model
         self.machine = machine
 
-    def forward(self, ids: Tensor, targets: Tensor, num_targets: int, num_micro_batches: int) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, ids: Tensor, targets: Tensor, num_targets: int, num_micro_batches: int, state: State | None = None
+    ) -> tuple[Tensor, Tensor]:
         """ids, targets (B, T) of one micro-batch -> its share of the loss, and its nll without gradient, both ().
 
         `num_targets` counts the scored targets of the global batch, so that micro-batches weigh by tokens and not
-        each alike; the shares of all micro-batches add up to the loss, in which the penalty stands once.
+        each alike; the shares of all micro-batches add up to the loss, in which the penalty stands once. A recurrent
+        body goes on from `state` and leaves its own in it.
         """
         with self.machine.autocast():
-            nll = self.model.nll(ids, targets)
+            nll = self.model.nll(ids, targets, state)
         loss = nll / num_targets
         penalty = self.model.tying.penalty()
         if penalty is not None:
