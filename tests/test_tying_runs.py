@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from small_runs import assert_same_outcome, cache_of, carry_out, small_config, stop_at
 
+from tiedlm.config import ConfigError
 from tiedlm.errors import Interrupted
+from tiedlm.experiment.carry_out import carry_out as carry_out_in_child
 from tiedlm.experiment.plan import Run, pick, place
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.setup import open_run
@@ -38,3 +40,25 @@ def test_a_run_stopped_in_any_stage_goes_on_from_its_files_as_if_it_had_not(
     stored = np.load(RunFolder(straight.directory).evaluation_file("test"))["nll"]
     assert np.array_equal(setup.score("test"), stored)
     assert count_parameters(setup.model, setup.config.data.seq_len) == result.parameters
+
+
+@pytest.mark.parametrize(
+    ("tying", "message"),
+    [
+        ("{type: partial_vocabulary, shared: 300}", "mine: tying.shared 300 is more than the 257 rows"),
+        (
+            "{type: progressive, direction: untie, switch_at: 0.9}",
+            "mine: tying.switch_at 0.9 comes after the last of 6",
+        ),
+    ],
+    ids=["rows", "steps"],
+)
+def test_what_does_not_fit_the_text_is_refused_before_its_siblings_train(
+    tying: str, message: str, tmp_path: Path
+) -> None:
+    unfit = small_run(tmp_path, tying)
+    experiment = load_experiment(tmp_path / "small.yaml")
+    first = place(pick(experiment, "untied"), tmp_path / "runs")
+    with pytest.raises(ConfigError, match=message):
+        carry_out_in_child(first, [unfit], cache_dir=cache_of(first))
+    assert not first.directory.exists() and not unfit.directory.exists()

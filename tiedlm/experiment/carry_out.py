@@ -8,6 +8,7 @@ from tiedlm.data.prepare import prepare
 from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.child import run_in_child
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.fit import check_fits
 from tiedlm.experiment.plan import Run, place
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
@@ -21,12 +22,17 @@ def carry_out(
     """Train and score a run; `siblings` share its micro-batch size.
 
     The text is prepared in this process: what that leaves behind in memory is no part of any run's peak. What is to be
-    known of it (fewer types than asked for, say) is said. Raises ConfigError, RunError, Interrupted.
+    known of it (fewer types than asked for, say) is said, and what does not fit it is refused, of the siblings too.
+    Raises ConfigError, RunError, Interrupted.
     """
     for each in (run, *siblings):
         check_loggers(each.config.training.loggers)
-    for note in prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk).notes:
+    prepared = prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk)
+    for note in prepared.notes:
         talk.say(f"{prefix}{note}")
+    for each in (run, *siblings):
+        if each.config.data == run.config.data:
+            check_fits(each.config, prepared)
     run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
 
 

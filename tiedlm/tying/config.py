@@ -54,6 +54,9 @@ class EmbeddingConfig(Config):
     def check_sizes(self, vocab_size: int | None, dim: int) -> None:
         """Raise ValueError where the strategy does not fit; a vocabulary that is not known yet (None) fits."""
 
+    def check_length(self, num_steps: int) -> None:
+        """Raise ValueError where a run of `num_steps` is too short for what the strategy does in it."""
+
 
 class TiedConfig(EmbeddingConfig):
     """One matrix for both."""
@@ -196,6 +199,11 @@ class ProgressiveConfig(OwnOutputConfig):
                 check(getattr(self, key) is None, f"{key} means nothing to direction: untie")
             check(self.output_init == "independent", "output_init means nothing to direction: untie")
         return self
+
+    def check_length(self, num_steps: int) -> None:
+        last = (num_steps - 1) / num_steps
+        switches = self.switch_at == 1 or self.switch_at <= last
+        check(switches, f"tying.switch_at {self.switch_at:g} comes after the last of {num_steps:,} steps")
 
 
 TyingConfig = Annotated[
