@@ -270,3 +270,32 @@ def test_matched_runs_are_told_of_before_they_train_and_are_pairs_by_their_batch
     again = Heard()
     assert compare(experiment, runs_dir=runs, cache_dir=cache, talk=again) == comparison
     assert again.lines == []
+
+
+@pytest.mark.parametrize("num_layers", [2, 3])
+def test_a_recurrent_body_takes_it_up_too_though_its_size_grows_with_the_square_of_its_width(
+    tmp_path: Path, num_layers: int
+) -> None:
+    small_config(
+        tmp_path, "{num_layers: 1, dim: 16, num_heads: 2}", f"{{type: lstm, num_layers: {num_layers}, dim: 64}}"
+    )
+    experiment = load_experiment(tmp_path / "small.yaml", ["match=parameters", f"model.vocab_size={V}"])
+    tied, untied, wide, deep = with_matches(experiment, count_of).variants.values()
+    target = count_of(untied).total
+
+    def miss(config: RunConfig, change: int = 0) -> int:
+        width = {"hidden_dim": inner_width(config.model) + change}
+        return abs(count_of(config.model_copy(update={"model": config.model.model_copy(update=width)})).total - target)
+
+    for config in (wide, deep):
+        assert miss(config) <= TOLERANCE * target
+        assert inner_width(config.model) % 8 == 0 or miss(config) <= min(miss(config, -1), miss(config, 1))
+    assert wide.model.num_layers == num_layers < deep.model.num_layers
+    assert inner_width(wide.model) > inner_width(tied.model) == 64
+
+
+def test_a_recurrent_layer_alone_has_no_inner_width(tmp_path: Path) -> None:
+    small_config(tmp_path, "{num_layers: 1, dim: 16, num_heads: 2}", "{type: lstm, num_layers: 1, dim: 64}")
+    experiment = load_experiment(tmp_path / "small.yaml", ["match=parameters", f"model.vocab_size={V}"])
+    with pytest.raises(ConfigError, match=r"no inner width brings it within 1 %$"):
+        with_matches(experiment, count_of)
