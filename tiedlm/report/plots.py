@@ -1,5 +1,6 @@
 """Charts as files, drawn with matplotlib, which is not needed for anything else."""
 
+import textwrap
 from collections.abc import Iterator
 from functools import singledispatch
 from itertools import accumulate
@@ -17,7 +18,13 @@ from tiedlm.report.scale import Scale
 _FORMATS = ("png", "svg")
 _COLOURS = ("#1f5fd0", "#c8500a", "#0a7d63", "#8a3ab9", "#b3246e", "#7a6400", "#2b7f9e", "#6b6f76")
 _PARTS = ("#35506f", "#7ea0c0", "#4d7a63", "#d3b983", "#8d8577", "#d9a9ad", "#5f5670")
-_STYLE = {
+_BANDS: tuple[dict[str, Any], ...] = (
+    {"facecolor": "#8a847a", "alpha": 0.2, "linewidth": 0},
+    {"facecolor": "none", "edgecolor": "#625d55", "linestyle": "--", "linewidth": 1},
+)
+_TITLE = 80
+"""Letters on a line of a title."""
+_STYLE: Any = {
     "axes.grid": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -52,7 +59,8 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
             figure = Figure(figsize=(7.2, _height(chart)), layout="constrained")
             FigureCanvasAgg(figure)
             axes = figure.add_subplot()
-            axes.set_title(one_line(chart.title), loc="left", fontsize=11, fontweight="bold")
+            title = "\n".join(textwrap.wrap(one_line(chart.title), _TITLE))
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
             _draw(chart, axes)
             for kind in _FORMATS:
                 path = folder / f"{chart.key}.{kind}"
@@ -93,13 +101,13 @@ def _(chart: CurveChart, axes: Any) -> None:
     axes.set_ylabel(chart.y_label)
     if chart.zero:
         axes.axhline(0, color="#4a463f", linewidth=1)
-    _key(axes, [(curve.name, _COLOURS[curve.place % len(_COLOURS)]) for curve in chart.curves])
+    _key(axes, [(curve.name, {"color": _COLOURS[curve.place % len(_COLOURS)]}) for curve in chart.curves])
 
 
 @_draw.register
 def _(chart: IntervalChart, axes: Any) -> None:
-    for band in chart.bands:
-        axes.axvspan(band.low, band.high, color="#8a847a", alpha=0.18, linewidth=0)
+    for band, look in zip(chart.bands, _BANDS, strict=False):
+        axes.axvspan(band.low, band.high, **look)
     axes.axvline(0, color="#4a463f", linewidth=1)
     for row, estimate in enumerate(chart.estimates):
         colour, y = _COLOURS[estimate.place % len(_COLOURS)], -float(row)
@@ -122,7 +130,7 @@ def _(chart: IntervalChart, axes: Any) -> None:
     axes.grid(visible=False, axis="y")
     sides = f"below 0 {chart.below}, above 0 {chart.above}"
     axes.set_xlabel(f"{one_line(chart.x_label)}\n{one_line(sides)}", fontsize=9)
-    _key(axes, [(band.name, "#dedad3") for band in chart.bands])
+    _key(axes, [(band.name, look) for band, look in zip(chart.bands, _BANDS, strict=False)])
 
 
 @_draw.register
@@ -141,19 +149,19 @@ def _(chart: StackChart, axes: Any) -> None:
     axes.set_xticks([chart.unit * tick for tick in Scale(0, axes.get_xlim()[1] / chart.unit, 0, 1).ticks(5)])
     axes.xaxis.set_major_formatter(lambda value, _: chart.written(value))
     axes.grid(visible=False, axis="y")
-    named = [(name, _PARTS[place % len(_PARTS)]) for place, name in enumerate(chart.parts)]
+    named = [(name, {"color": _PARTS[place % len(_PARTS)]}) for place, name in enumerate(chart.parts)]
     _key(axes, [*named, *_mark(chart)])
 
 
-def _mark(chart: StackChart) -> Iterator[tuple[str, str]]:
+def _mark(chart: StackChart) -> Iterator[tuple[str, dict[str, Any]]]:
     if any(stack.mark is not None for stack in chart.stacks):
-        yield chart.mark, "#4a463f"
+        yield chart.mark, {"color": "#4a463f"}
 
 
-def _key(axes: Any, named: list[tuple[str, str]]) -> None:
+def _key(axes: Any, named: list[tuple[str, dict[str, Any]]]) -> None:
     """What the colours stand for, above the axes' frame so that it covers nothing."""
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=colour, label=one_line(name)) for name, colour in named]
+    handles = [Patch(label=one_line(name), **look) for name, look in named]
     if handles:
         axes.figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=8, frameon=False)
