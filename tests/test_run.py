@@ -21,6 +21,7 @@ from small_runs import (
     checkpoints,
     metrics,
     newest_step,
+    small_config,
     small_run,
     steps,
     stop_at,
@@ -31,7 +32,8 @@ from tiedlm.config import ConfigError
 from tiedlm.data.config import SPLITS
 from tiedlm.data.prepare import prepare
 from tiedlm.errors import Interrupted, RunError
-from tiedlm.experiment.plan import Run
+from tiedlm.experiment.plan import Run, pick, place
+from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
 from tiedlm.talk import Talk
@@ -157,6 +159,20 @@ def test_validating_changes_nothing_in_training(straight: tuple[Run, RunResult],
     assert [line["step"] for line in validated] == list(range(2, 20, 2)), "the last step is scored anyway"
     assert {line["validation_tokens"] for line in validated} == {straight[1].splits["validation"].tokens}
     assert len({line["validation_nll"] for line in validated}) == len(validated)
+
+
+def test_validating_does_not_touch_a_state_that_windows_hand_on(tmp_path: Path) -> None:
+    model = "model: {type: lstm, num_layers: 1, dim: 16, hidden_dim: 16, dropout: 0.1}"
+    config = small_config(tmp_path, "model: {num_layers: 1, dim: 16, num_heads: 2}", model)
+    noisy = "model.tying={type: tied, embedding_dropout: 0.1, embedding_noise: 0.1}"
+    never, often = (
+        place(pick(load_experiment(config, [noisy, "training.steps=8", *more]), "tied"), tmp_path / runs)
+        for runs, more in (("never", []), ("often", ["training.evaluate_every=2"]))
+    )
+    carry_out(never)
+    carry_out(often)
+    assert len([line for line in metrics(often) if "validation_nll" in line]) == 3
+    assert_same_outcome(never, often)
 
 
 def test_the_curve_holds_every_validation_and_the_end_and_survives_a_stop(tmp_path: Path) -> None:
