@@ -15,7 +15,7 @@ import pytest
 from small_runs import LONG, Heard, carry_out, metrics, small_experiment, small_run, stop_at
 
 from tiedlm.config import ConfigError, first_difference
-from tiedlm.errors import Interrupted
+from tiedlm.errors import Interrupted, RunError
 from tiedlm.experiment.carry_out import train
 from tiedlm.experiment.metrics import Metrics
 from tiedlm.experiment.plan import Run, pick, place
@@ -106,8 +106,8 @@ class Notebook:
     def flush(self) -> None:
         self.told.append("flushed")
 
-    def close(self) -> None:
-        self.told.append("closed")
+    def close(self, ended_well: bool) -> None:
+        self.told.append("ended well" if ended_well else "broke off")
 
 
 def test_every_logger_is_told_everything_and_closed_also_when_a_run_breaks_off() -> None:
@@ -117,7 +117,21 @@ def test_every_logger_is_told_everything_and_closed_also_when_a_run_breaks_off()
         loggers.add(line)
         loggers.flush()
         raise KeyboardInterrupt
-    assert books[0].told == books[1].told == [(1, values_of(line)), "flushed", "closed"]
+    assert books[0].told == books[1].told == [(1, values_of(line)), "flushed", "broke off"]
+    with Loggers(books):
+        pass
+    assert books[1].told[-1] == "ended well"
+
+
+class FullDisk(Notebook):
+    def flush(self) -> None:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_disk_without_room_is_told_as_such() -> None:
+    with pytest.raises(RunError, match=r"training\.loggers.*No space left") as full, Loggers([FullDisk()]) as loggers:
+        loggers.flush()
+    assert full.value.kind == "disk"
 
 
 def stopped_and_resumed(folder: Path, *settings: str) -> Run:

@@ -1,13 +1,15 @@
 """Curves of a run in TensorBoard and wandb, where its config asks for them. Free of torch, and of both until then."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from tiedlm.config import ConfigError, Problem
+from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 
 KEY = "training.loggers"
@@ -24,7 +26,7 @@ class Logger(Protocol):
     def flush(self) -> None:
         """Make sure that what was added outlives this process."""
 
-    def close(self) -> None:
+    def close(self, ended_well: bool) -> None:
         """Take no more."""
 
 
@@ -58,19 +60,30 @@ class Loggers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for logger in self.loggers:
-            logger.close()
+            logger.close(kind is None)
 
     def add(self, line: Mapping[str, float]) -> None:
-        """Hand on a line of metrics.jsonl: of a step, or of a validation."""
-        for logger in self.loggers:
-            logger.add(int(line["step"]), values_of(line))
+        """Hand on a line of metrics.jsonl: of a step, or of a validation. Raises RunError("disk")."""
+        with _on_disk():
+            for logger in self.loggers:
+                logger.add(int(line["step"]), values_of(line))
 
     def flush(self) -> None:
-        """As the checkpoint is written, so that neither holds steps that the other lacks."""
-        for logger in self.loggers:
-            logger.flush()
+        """As the checkpoint is written, so that neither holds steps that the other lacks. Raises RunError("disk")."""
+        with _on_disk():
+            for logger in self.loggers:
+                logger.flush()
+
+
+@contextmanager
+def _on_disk() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise RunError("disk", f"{KEY}: could not be written: {reason} (disk full, or no right to write?)") from error
 
 
 def values_of(line: Mapping[str, float]) -> dict[str, float]:
@@ -110,7 +123,7 @@ class _TensorBoard:
     def flush(self) -> None:
         self.writer.flush()
 
-    def close(self) -> None:
+    def close(self, ended_well: bool) -> None:
         self.writer.close()
 
 
@@ -144,8 +157,8 @@ class _Wandb:
     def flush(self) -> None:
         """A process of wandb's own has taken every value already."""
 
-    def close(self) -> None:
-        self.run.finish()
+    def close(self, ended_well: bool) -> None:
+        self.run.finish(exit_code=0 if ended_well else 1)
 
 
 def _identity(file: Path) -> str:
