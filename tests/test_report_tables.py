@@ -253,6 +253,18 @@ def test_the_details_begin_with_a_sentence_of_each_variant() -> None:
         assert sentence not in unwrapped(shown(comparison))
 
 
+def test_one_machine_is_named_once_and_several_at_each_variant() -> None:
+    text = unwrapped(shown(example_comparison(), details=True))
+    assert "All runs were on cpu (Any CPU)." in text
+    assert "device cpu cpu " in text
+    other = effective(device_name="Another CPU")
+    text = unwrapped(
+        shown(compare([*runs("tied", TIED_NATS, effective=other), *runs("untied", UNTIED_NATS)]), 120, True)
+    )
+    assert "device cpu (Another CPU) cpu (Any CPU)" in text
+    assert "All runs were on" not in text
+
+
 MODELS = [
     {"name": f"gpt2 {tying}", "tying": tying, **parameters(tying).model_dump(mode="json")}
     for tying in ("tied", "untied")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.results import SPLITS
 from tiedlm.experiment.statistics import mean
-from tiedlm.experiment.summary import VariantSummary
+from tiedlm.experiment.summary import SeedRun, VariantSummary
 from tiedlm.report import numbers
 from tiedlm.report.cells import of_runs, of_split, over_seeds, perplexity_cell, present, variant_row
 from tiedlm.report.records import Records, Row
@@ -25,7 +25,7 @@ def more_records(comparison: Comparison) -> Records:
         variant_row("training tokens", variants, of_runs(lambda run: numbers.count(run.tokens_seen))),
         variant_row("first loss", variants, lambda v: numbers.decimal(mean([run.first_loss for run in v.runs]), 4)),
         variant_row("last loss", variants, lambda v: numbers.decimal(mean([run.last_loss for run in v.runs]), 4)),
-        variant_row("device", variants, of_runs(lambda run: f"{run.effective.device} ({run.effective.device_name})")),
+        variant_row("device", variants, of_runs(_device if len(_devices(comparison)) > 1 else _kind_of_device)),
         variant_row("precision", variants, of_runs(lambda run: run.effective.precision)),
         variant_row("compile", variants, of_runs(lambda run: numbers.switch(run.effective.compile))),
         variant_row("micro-batch size", variants, of_runs(lambda run: numbers.count(run.effective.micro_batch_size))),
@@ -33,6 +33,25 @@ def more_records(comparison: Comparison) -> Records:
         variant_row("fused optimizer", variants, of_runs(lambda run: numbers.switch(run.effective.fused_optimizer))),
     ]
     return Records(tuple(variant.name for variant in variants), tuple(rows), title="More figures")
+
+
+def machine_remarks(comparison: Comparison) -> Iterator[str]:
+    """What one machine, which all runs were on, is called: too long a name for a column."""
+    devices = _devices(comparison)
+    if len(devices) == 1:
+        yield f"All runs were on {devices[0]}."
+
+
+def _devices(comparison: Comparison) -> list[str]:
+    return list(dict.fromkeys(_device(run) for variant in comparison.variants for run in variant.runs))
+
+
+def _device(run: SeedRun) -> str:
+    return f"{run.effective.device} ({run.effective.device_name})"
+
+
+def _kind_of_device(run: SeedRun) -> str:
+    return run.effective.device
 
 
 def seed_records(comparison: Comparison) -> Records:

@@ -178,6 +178,7 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
     yield from remarks.reasons_for_null(comparison)
     yield from remarks.reasons_for_no_interval(comparison)
     yield from remarks.configured_differences(comparison)
+    yield from details.machine_remarks(comparison)
 
 
 def _every_run(comparison: Comparison) -> Markup:

@@ -87,6 +87,7 @@ def _render_details(comparison: Comparison, page: Page) -> None:
         *remarks.reasons_for_null(comparison),
         *remarks.reasons_for_no_interval(comparison),
         *remarks.configured_differences(comparison),
+        *details.machine_remarks(comparison),
         *(note for part in PARTS_BESIDE for note in part.notes(comparison)),
     ):
         page.prose(line)
