@@ -9,7 +9,7 @@ from finished_runs import effective, run_result
 from tiedlm.experiment.comparison import Comparison, summarize
 from tiedlm.experiment.results import CurvePoint, RunResult
 from tiedlm.experiment.tokens_to_reach import SeedReach, TokensToReach
-from tiedlm.report.tokens_to_reach import reach_records, reach_remarks
+from tiedlm.report.tokens_to_reach import reach_notes, reach_records, reach_remarks
 
 CONSTANT = {"schedule": "constant"}
 
@@ -124,9 +124,12 @@ def test_the_report_says_it_in_one_sentence_and_a_table() -> None:
     (records,) = reach_records(comparison)
     assert records.names == ("untied", "tied", "soft")
     assert [row.cells for row in records.rows] == [
-        ("1,000", "600", "– (not reached within 1,000 tokens)"),
+        ("1,000", "600", "–"),
         ("100.0 %", "60.0 %", "–"),
         ("1,000", "600", "–"),
+    ]
+    assert list(reach_notes(comparison)) == [
+        "Tokens to reach untied's final loss, soft: none, not reached within 1,000 tokens."
     ]
 
 
@@ -139,5 +142,6 @@ def test_the_baseline_drawn_anew_measures_noise_and_is_not_among_them() -> None:
 def test_a_reason_for_all_is_said_once_and_not_at_a_glance() -> None:
     comparison = compared(run("untied", BASE, training={"schedule": "cosine"}))
     assert list(reach_remarks(comparison)) == []
-    (records,) = reach_records(comparison)
-    assert [row.cells for row in records.rows] == [(f"– ({comparison.tokens_to_reach.reason})",)]  # type: ignore[union-attr]
+    assert reach_records(comparison) == []
+    (note,) = reach_notes(comparison)
+    assert note.startswith("Tokens to reach untied's final loss: none, ")

@@ -19,14 +19,14 @@ from tiedlm.report.page import Page
 from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
 from tiedlm.report.sentences import sentences
-from tiedlm.report.tokens_to_reach import reach_records, reach_remarks
+from tiedlm.report.tokens_to_reach import reach_notes, reach_records, reach_remarks
 from tiedlm.report.tuning import tuning_records, tuning_remarks
 
 PARTS_BESIDE: tuple[Part, ...] = (
     Part("Tuning", tuning_records, tuning_remarks),
     Part("Noise floor", noise_floor_records, noise_floor_remarks),
     Part("Budget", budget_records, budget_remarks),
-    Part("Tokens to reach the same loss", reach_records, reach_remarks),
+    Part("Tokens to reach the same loss", reach_records, reach_remarks, notes=reach_notes),
     Part("Frequency", frequency_records, frequency_remarks, charts=frequency_charts, notes=frequency_notes),
 )
 """What is shown beside the main figures, in this order."""

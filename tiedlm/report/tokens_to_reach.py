@@ -27,18 +27,30 @@ def _of(one: VariantReach, reach: TokensToReach) -> str:
 def reach_records(comparison: Comparison) -> list[Records]:
     """Mean tokens over the seeds and those of each seed."""
     reach = comparison.tokens_to_reach
-    if reach is None:
+    if reach is None or reach.reason is not None:
         return []
     title = f"Training tokens to reach {_what(reach)} on validation, linear between validations"
-    if reach.reason is not None:
-        return [Records((reach.baseline,), (Row.of("tokens", (f"{numbers.NOTHING} ({reach.reason})",)),), title=title)]
     seeds = sorted({one.seed for variant in reach.variants for one in variant.per_seed})
     rows = [
-        Row.of("mean over seeds", (_mean(variant) for variant in reach.variants)),
+        Row.of("mean over seeds", (_tokens(variant.tokens) for variant in reach.variants)),
         Row.of(f"share of {reach.baseline}'s", (_share(variant) for variant in reach.variants)),
         *(Row.of(f"seed {seed}", (_of_seed(variant, seed) for variant in reach.variants), 1) for seed in seeds),
     ]
     return [Records(tuple(variant.variant for variant in reach.variants), tuple(rows), title=title)]
+
+
+def reach_notes(comparison: Comparison) -> Iterator[str]:
+    """Why a figure is missing."""
+    reach = comparison.tokens_to_reach
+    if reach is None:
+        return
+    missing = f"Tokens to reach {_what(reach)}"
+    if reach.reason is not None:
+        yield f"{missing}: none, {reach.reason}."
+        return
+    for variant in reach.variants:
+        if variant.tokens is None:
+            yield f"{missing}, {variant.variant}: none, {variant.reason}."
 
 
 def _what(reach: TokensToReach) -> str:
@@ -47,10 +59,6 @@ def _what(reach: TokensToReach) -> str:
 
 def _tokens(count: float | None) -> str:
     return numbers.count(None if count is None else round(count))
-
-
-def _mean(variant: VariantReach) -> str:
-    return f"{numbers.NOTHING} ({variant.reason})" if variant.tokens is None else _tokens(variant.tokens)
 
 
 def _share(variant: VariantReach) -> str:
