@@ -112,7 +112,7 @@ def test_each_variant_is_run_with_what_cost_least_on_validation(
         costs = {}
         for run in plan_tuning(experiment, folder / "runs"):
             result = RunFolder(run.directory).result()
-            if result is not None and run.config.added is not None and run.config.added.of == variant:
+            if result is not None and run.config.trial_of == variant:
                 costs[run.config.training.learning_rate] = result.splits["validation"].nll
         best = min(costs, key=lambda rate: costs[rate])
         assert it.variants[variant].training.learning_rate == best
@@ -181,9 +181,7 @@ def test_a_dry_run_shows_the_trials_and_which_runs_wait_for_them(
     assert main([*command, "--json"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
     trials = plan_tuning(experiment, folder / "runs")
-    assert [(run["trial_of"], run["label"]) for run in runs[:4]] == [
-        (run.config.added.of, run.label) for run in trials if run.config.added
-    ]
+    assert [(run["trial_of"], run["label"]) for run in runs[:4]] == [(run.config.trial_of, run.label) for run in trials]
     assert [(run["trial_of"], run["variant"], run["state"]) for run in runs[4:]] == [
         (None, "tied", "finished"),
         (None, "untied", "finished"),

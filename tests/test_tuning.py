@@ -40,7 +40,7 @@ def outcome(run: Run, nats: float | str) -> RunResult | RunFailure:
 def outcomes(trials: list[Run], tied: list[Any], untied: list[Any]) -> Outcomes:
     """By variant, in the order of the plan."""
     left = {"tied": iter(tied), "untied": iter(untied)}
-    return {run.directory: outcome(run, next(left[run.config.added.of])) for run in trials if run.config.added}
+    return {run.directory: outcome(run, next(left[run.config.trial_of])) for run in trials if run.config.trial_of}
 
 
 def chosen(folder: Path, tied: list[Any], untied: list[Any], **experiment: Any) -> Tuning:

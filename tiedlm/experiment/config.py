@@ -70,13 +70,18 @@ class RunConfig(Config):
     @property
     def label(self) -> str:
         """The run in a few words."""
-        variant = f"{self.added.of} {self.variant}" if self.added and self.is_trial else self.variant
+        variant = f"{self.trial_of} {self.variant}" if self.is_trial else self.variant
         return f"{variant} seed {self.seed}"
+
+    @property
+    def trial_of(self) -> str | None:
+        """The variant whose settings it helps to choose; null of a run that is compared itself."""
+        return self.added.of if self.added is not None and self.added.role == "trial" else None
 
     @property
     def is_trial(self) -> bool:
         """Whether it only helps to choose the settings of other runs: it is scored on validation alone."""
-        return self.added is not None and self.added.role == "trial"
+        return self.trial_of is not None
 
     @property
     def max_seq_len(self) -> int:

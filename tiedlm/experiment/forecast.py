@@ -52,7 +52,7 @@ def _forecast(run: Run, cache_dir: Path, waits: bool) -> dict[str, Any]:
         "variant": run.config.variant,
         "seed": run.config.seed,
         "label": run.label,
-        "trial_of": run.config.added.of if run.config.added and run.config.is_trial else None,
+        "trial_of": run.config.trial_of,
         "directory": str(run.directory),
         "state": "waits" if waits else _state(run),
         "steps": steps,

@@ -43,7 +43,7 @@ def place(config: RunConfig, runs_dir: Path) -> Run:
     Trials stand apart, where nobody takes them for runs: `runs_dir/<experiment>/tuning/<of>/<settings>/seed-<n>`.
     """
     home = runs_dir / config.name
-    above = home / TUNING / config.added.of if config.added and config.is_trial else home
+    above = home if config.trial_of is None else home / TUNING / config.trial_of
     return Run(config, above / config.variant / f"seed-{config.seed}")
 
 

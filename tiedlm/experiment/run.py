@@ -135,8 +135,7 @@ class _Execution:
 
     def _open_loggers(self, resumed: Resumed) -> Loggers:
         config = self.run.config
-        of = config.added.of if config.added and config.is_trial else config.variant
-        title = Title(config.name, of, config.label, raw_config(config))
+        title = Title(config.name, config.trial_of or config.variant, config.label, raw_config(config))
         return open_loggers(self.settings.loggers, self.folder.path, title, resumed)
 
     def _train(self, loggers: Loggers) -> None:
