@@ -43,8 +43,10 @@ def tune(
 
 def with_tuned(experiment: Experiment, runs_dir: Path) -> Experiment:
     """With the settings that the trials on disk chose, where none of these is lacking; until then as it is."""
+    if not experiment.waits_for_trials:
+        return experiment
     trials = plan_tuning(experiment, runs_dir)
-    if not trials or lacking_runs(trials) or any(map(_is_another, trials)):
+    if lacking_runs(trials) or any(map(_is_another, trials)):
         return experiment
     return tuned(experiment, choose(experiment, outcomes_of(trials), runs_dir))
 
