@@ -15,6 +15,8 @@ from finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run
 from tiedlm.experiment.comparison import Comparison, store_comparison, summarize
 from tiedlm.experiment.results import RunFailure
 from tiedlm.report.html import comparison_page
+from tiedlm.report.parts import Part
+from tiedlm.report.records import Records, Row
 from tiedlm.report.rows import main_records
 from tiedlm.report.sentences import sentences
 
@@ -133,6 +135,20 @@ def test_each_chart_is_drawn_for_a_phone_and_for_a_desk() -> None:
     widths = [float(attributes["width"] or 0) for tag, attributes in page.tags if tag == "svg"]
     assert widths.count(326) * 2 == len(widths)
     assert all(float(attributes["height"] or 0) > 50 for tag, attributes in page.tags if tag == "svg")
+
+
+def test_a_part_with_nothing_to_show_says_why_among_what_the_page_rests_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Records(("one",), (Row.of("size", ["1"]),), title="Sizes")
+    shown = Part("Shown", lambda comparison: [table], lambda comparison: [], notes=lambda comparison: ["A note."])
+    hidden = Part(
+        "Hidden", lambda comparison: [], lambda comparison: [], notes=lambda comparison: ["Nothing, for why."]
+    )
+    monkeypatch.setattr("tiedlm.report.html.PARTS_BESIDE", (shown, hidden))
+    text = read(example_comparison()).text
+    assert (
+        text.index("Sizes") < text.rindex("A note.") < text.rindex("What it rests on") < text.index("Nothing, for why.")
+    )
+    assert "Hidden" not in text
 
 
 def test_what_repeats_it_comes_along() -> None:

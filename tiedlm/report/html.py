@@ -134,12 +134,17 @@ def _variant(variant: VariantSummary, place: int, baseline: str, difference: Dif
 
 
 def _beside(part: Part, comparison: Comparison) -> Markup:
-    charts = list(part.charts(comparison))
-    tables = join(*map(titled_table, part.records(comparison)), *listed(list(part.notes(comparison)), "note"))
+    """What a part has to show; nothing where it has only notes, on why there is nothing (see `_reasons`)."""
+    said, charts = list(part.remarks(comparison)), list(part.charts(comparison))
+    tables = [titled_table(records) for records in part.records(comparison)]
+    if not (said or charts or tables):
+        return Markup()
+    under = join(*tables, *listed(list(part.notes(comparison)), "note"))
+    folds = bool(charts and under)
     return join(
-        *listed(list(part.remarks(comparison))),
+        *listed(said),
         *(figure(chart, FULL) for chart in charts),
-        card(folded("The same as tables, and how to read them", tables)) if charts and tables else tables,
+        card(folded("The same as tables, and how to read them", under)) if folds else under,
     )
 
 
@@ -154,9 +159,7 @@ def _differences(comparison: Comparison) -> Markup:
 def _training(comparison: Comparison) -> Markup:
     charts = list(plotted.curve_charts(comparison))
     if not charts:
-        return card(
-            element("p", "No run was validated on its way: `training.evaluate_every` asks for it.", class_="note")
-        )
+        return card(element("p", _NO_CURVE, class_="note"))
     how = "Lines: means over seeds; bands: from the smallest to the largest of them. Seconds are of training alone."
     return join(
         element("div", *(figure(chart, HALF) for chart in charts[:2]), class_="pair"),
@@ -179,6 +182,9 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
     yield from remarks.reasons_for_no_interval(comparison)
     yield from remarks.configured_differences(comparison)
     yield from details.machine_remarks(comparison)
+    for part in PARTS_BESIDE:
+        if not _beside(part, comparison):
+            yield from part.notes(comparison)
 
 
 def _every_run(comparison: Comparison) -> Markup:
