@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from tying_runs import TIED, UNTIED, T, V, assert_same_training, losses, tiny_model, tiny_training
+from tying_runs import FREQUENCIES, TIED, UNTIED, T, V, assert_same_training, losses, tiny_model, tiny_training
 
 from tiedlm.config import ConfigError
 from tiedlm.model.language_model import LanguageModel
@@ -124,6 +124,34 @@ def test_a_bias_starts_at_zero_or_with_the_deviation_that_is_asked_for() -> None
 
 
 @pytest.mark.parametrize(
+    "tying",
+    [UNTIED, {"type": "partial_dimensions", "shared": 4}, {"type": "factorized", "width": 16, "share": "nothing"}],
+    ids=lambda raw: raw["type"],
+)
+def test_xavier_fills_its_range_evenly_whatever_the_scale(tying: dict[str, Any]) -> None:
+    started = [tiny_model({**tying, "init": "xavier_uniform", "init_std": std}).tying for std in (0.02, 3.0)]
+    for name, table in started[0].named_parameters():
+        if not name.endswith("_map"):
+            assert torch.equal(table, dict(started[1].named_parameters())[name])
+            bound = (6 / (V + 16)) ** 0.5
+            assert table.abs().max() <= bound and table.abs().max() > 0.99 * bound
+            assert table.std().item() == pytest.approx(bound / 3**0.5, rel=5 / (2 * table.numel()) ** 0.5)
+
+
+@EVERYWHERE
+def test_by_frequency_a_row_starts_smaller_the_more_often_its_token_comes(tying: dict[str, Any]) -> None:
+    plain = tiny_model(tying).tying
+    by_frequency = dict(tiny_model({**tying, "init": "by_frequency"}).tying.named_parameters())
+    shares = FREQUENCIES.double() / FREQUENCIES.sum()
+    scales = (1 / (1 + V * shares).sqrt()).float()
+    assert scales.min() < 0.25 and scales.max() == 1, "some are frequent, some never come"
+    whole = [name for name, table in plain.named_parameters() if len(table) == V]
+    assert whole
+    for name in whole:
+        torch.testing.assert_close(by_frequency[name], dict(plain.named_parameters())[name] * scales[:, None])
+
+
+@pytest.mark.parametrize(
     ("keys", "message"),
     [
         ({"embedding_dropout": 1.0}, "below 1"),
@@ -131,6 +159,8 @@ def test_a_bias_starts_at_zero_or_with_the_deviation_that_is_asked_for() -> None
         ({"input_gradient_factor": -1.0}, "at least 0"),
         ({"embedding_norm": "batch"}, "'layernorm' or 'rmsnorm'"),
         ({"output_bias_std": 0.1}, "output_bias_std needs output_bias: true"),
+        ({"init": "xavier"}, "'normal', 'xavier_uniform' or 'by_frequency'"),
+        ({**UNTIED, "init": "xavier_uniform", "output_init_std": 0.1}, "output_init_std means nothing to"),
     ],
     ids=str,
 )

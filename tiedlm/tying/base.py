@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from tiedlm.initialization import Draw, normal_
 from tiedlm.tying.config import EmbeddingConfig
 from tiedlm.tying.input_path import InputPath
+from tiedlm.tying.start import Start
 
 ParameterPair = tuple[nn.Parameter, nn.Parameter]
 
@@ -25,6 +26,7 @@ class Tying(nn.Module):
 
     def __init__(self, config: EmbeddingConfig, vocab_size: int, dim: int) -> None:
         super().__init__()
+        self.start = Start(config.init)
         self.init_std = config.init_std
         self.input_path = InputPath(config, dim)
         self.bias = nn.Parameter(matrix(vocab_size)) if config.output_bias else None

@@ -11,6 +11,7 @@ from tiedlm.tying.partial import PartialDimensions, PartialVocabulary
 from tiedlm.tying.progressive import ProgressiveTie, ProgressiveUntie
 from tiedlm.tying.projected import Projected
 from tiedlm.tying.soft import Soft
+from tiedlm.tying.start import Start
 from tiedlm.tying.tied import Tied
 from tiedlm.tying.untied import Untied
 
@@ -25,6 +26,12 @@ def build_tying(config: TyingConfig, vocab_size: int, dim: int, token_frequencie
         config.check_sizes(vocab_size, dim)
     except ValueError as error:
         raise ConfigError(Problem("model", str(error))) from None
+    tying = _strategy(config, vocab_size, dim, token_frequencies)
+    tying.start = Start(config.init, token_frequencies)
+    return tying
+
+
+def _strategy(config: TyingConfig, vocab_size: int, dim: int, token_frequencies: Tensor | None) -> Tying:
     match config:
         case configs.TiedConfig():
             return Tied(config, vocab_size, dim)

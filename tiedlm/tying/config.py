@@ -8,6 +8,7 @@ from tiedlm.config import Config, Count, Fraction, NonNegative, Positive, check
 from tiedlm.problems import shown
 
 Norm = Literal["fro", "mean_square"]
+Init = Literal["normal", "xavier_uniform", "by_frequency"]
 PartOfRun = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -30,13 +31,16 @@ def _count(share: int | float, total: int) -> int:
 
 
 class EmbeddingConfig(Config):
-    """What every strategy has: the scale of the start, what happens to the input vectors, a bias per output row.
+    """What every strategy has: the start, what happens to the input vectors, a bias per output row.
 
+    `init` fills tables with a row per token: normal with `init_std`; xavier_uniform, which has a scale of its own;
+    by_frequency, normal with a smaller scale the more often the train split has the token (see tiedlm/tying/start).
     In training `embedding_dropout` is the share of the vocabulary whose vectors are zero in a micro-batch (the others
     make up for it), and `embedding_noise` the standard deviation of what is added to each entry. `embedding_norm` has
     no scale of its own. `input_gradient_factor` multiplies the gradient that reaches a table through the lookup.
     """
 
+    init: Init = "normal"
     init_std: Positive = 0.02
     input_scale: Positive | Literal["sqrt_dim"] = 1.0
     embedding_norm: Literal["layernorm", "rmsnorm"] | None = None
@@ -72,6 +76,12 @@ class OwnOutputConfig(EmbeddingConfig):
 
     output_init: Literal["independent", "copy", "zero"] = "independent"
     output_init_std: NonNegative | None = None
+
+    @model_validator(mode="after")
+    def _has_a_scale_to_set(self) -> Self:
+        scaled = self.init != "xavier_uniform" or self.output_init_std is None
+        check(scaled, "output_init_std means nothing to init: xavier_uniform")
+        return self
 
 
 class UntiedConfig(OwnOutputConfig):

@@ -36,7 +36,8 @@ class Factorized(Tying):
 
     def initialize(self, draw: Draw) -> None:
         super().initialize(draw)
-        stds = {"table": self.init_std, "map": self.width**-0.5}
         for name, parameter in self.named_parameters():
-            if name != "bias":
-                normal_(parameter, stds[name.partition("_")[2]], draw(name))
+            if name.endswith("_table"):
+                self.start.fill(parameter, self.init_std, draw(name))
+            elif name.endswith("_map"):
+                normal_(parameter, self.width**-0.5, draw(name))

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from tiedlm.initialization import Draw, normal_
+from tiedlm.initialization import Draw
 from tiedlm.tying.base import Tying, matrix
 from tiedlm.tying.config import EmbeddingConfig
 
@@ -22,4 +22,4 @@ class Tied(Tying):
 
     def initialize(self, draw: Draw) -> None:
         super().initialize(draw)
-        normal_(self.input_embedding, self.init_std, draw("input_embedding"))
+        self.start.fill(self.input_embedding, self.init_std, draw("input_embedding"))

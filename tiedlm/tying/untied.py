@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from tiedlm.initialization import Draw, normal_
+from tiedlm.initialization import Draw
 from tiedlm.tying.base import Tying, matrix
 from tiedlm.tying.config import OwnOutputConfig
 
@@ -30,14 +30,14 @@ class OwnOutput(Tying):
     def initialize(self, draw: Draw) -> None:
         """A whole output embedding is drawn and its own part taken: an entry starts as it does in `untied`."""
         super().initialize(draw)
-        normal_(self.input_embedding, self.init_std, draw("input_embedding"))
+        self.start.fill(self.input_embedding, self.init_std, draw("input_embedding"))
         if self.output_init == "copy":
             self.output_embedding.copy_(self.own(self.input_embedding))
         elif self.output_init == "zero":
             self.output_embedding.zero_()
         else:
             whole = torch.empty_like(self.input_embedding)
-            normal_(whole, self.output_init_std, draw("output_embedding"))
+            self.start.fill(whole, self.output_init_std, draw("output_embedding"))
             self.output_embedding.copy_(self.own(whole))
 
 
