@@ -10,7 +10,7 @@ from rich.console import Console
 from test_breakdown import Stored
 
 from tiedlm.experiment.comparison import Comparison, load_comparison, store_comparison, summarize
-from tiedlm.experiment.frequency import Frequency
+from tiedlm.experiment.frequency import BinDifference, Frequency
 from tiedlm.report.frequency import frequency_notes, frequency_records, frequency_remarks
 from tiedlm.report.page import Page
 
@@ -97,6 +97,22 @@ def test_what_is_missing_says_why(tmp_path: Path, shifted: Comparison) -> None:
     assert "By kind of the target: nothing, the tokenizer does not show what its tokens are pieces of." in notes
     few = "Targets seen 0 times: no verdict, 4 documents have such a token, and fewer than 20 have no verdict."
     assert few in list(frequency_notes(shifted))
+
+
+def test_bins_without_a_verdict_for_one_reason_are_told_of_once(shifted: Comparison) -> None:
+    assert shifted.frequency is not None
+    few = BinDifference(variant="tied", reason="too few")
+    breakdowns = [
+        breakdown.model_copy(
+            update={"bins": [found.model_copy(update={"differences": [few, few]}) for found in breakdown.bins]}
+        )
+        for breakdown in shifted.frequency.breakdowns
+    ]
+    frequency = shifted.frequency.model_copy(update={"breakdowns": breakdowns})
+    notes = [note for note in frequency_notes(shifted.model_copy(update={"frequency": frequency})) if "few" in note]
+    for note, breakdown in zip(notes, breakdowns, strict=True):
+        labels = [found.label for found in breakdown.bins if found.tokens]
+        assert ", ".join(labels) in note
 
 
 def test_comparisons_without_it_show_nothing_of_it(shifted: Comparison) -> None:

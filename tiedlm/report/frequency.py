@@ -117,14 +117,19 @@ def frequency_notes(comparison: Comparison) -> Iterator[str]:
     for breakdown in frequency.breakdowns:
         if breakdown.reason:
             yield f"By {_AXES[breakdown.by]}: nothing, {breakdown.reason}."
-    missing = {
-        f"{_capital(_PHRASES[breakdown.by].format(found.label))}: no verdict, {difference.reason}.": None
-        for breakdown in frequency.breakdowns
-        for found in breakdown.bins
-        for difference in found.differences
-        if difference.reason and found.tokens
-    }
-    yield from missing
+        yield from _without_verdict(breakdown)
+
+
+def _without_verdict(breakdown: Breakdown) -> Iterator[str]:
+    """Each reason once, with the bins that have it."""
+    bins_of: dict[str, dict[str, None]] = {}
+    for found in breakdown.bins:
+        for difference in found.differences:
+            if difference.reason and found.tokens:
+                bins_of.setdefault(difference.reason, {})[found.label] = None
+    for reason, labels in bins_of.items():
+        which = _PHRASES[breakdown.by].format(", ".join(labels))
+        yield f"{_capital(which)}: no verdict, {reason}."
 
 
 def _legend(frequency: Frequency) -> Iterator[str]:
