@@ -24,7 +24,7 @@ def report(
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write it as Markdown; - is stdout.")
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write every figure, one a line; - is stdout.")
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the figures, one a line; - is stdout.")
     ] = None,
     latex: Annotated[
         Path | None, typer.Option("--latex", metavar="FILE", help="Write it as a table of LaTeX; - is stdout.")

@@ -49,14 +49,14 @@ def comparison_csv(comparison: Comparison) -> str:
 
 
 def figures(comparison: Comparison) -> Iterator[Figure]:
-    """Every figure of a comparison, by variant."""
+    """The figures of each variant, of each of its runs, and of its differences to the baseline."""
     for variant in comparison.variants:
         yield from _of_variant(variant)
         for run in variant.runs:
             yield from _of_run(variant.name, run)
         for split, summary in variant.splits.items():
             yield from _of_split(variant.name, split, summary)
-        for difference in comparison.differences:
+        for difference in comparison.all_differences:
             if difference.variant == variant.name:
                 yield from _of_difference(difference)
 
