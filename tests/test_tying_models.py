@@ -258,6 +258,16 @@ def test_a_matrix_that_is_put_together_costs_its_size_and_a_penalty_nothing_at_t
     assert extra == pytest.approx(matrices * 4 * 5000 * D, abs=8 * 5000 + 256)
 
 
+def test_where_the_body_is_most_of_the_model_a_penalty_costs_nothing_at_the_peak() -> None:
+    """Its way back comes last, when the activations are gone: two matrices beside them would show."""
+    training, target = TrainingConfig(steps=1, batch_size=4, learning_rate=1e-3), Target("cpu", "fp32", 4)
+    peaks = [
+        predict_peak(shape(tying, num_layers=6), training, target, vocab_size=V, seq_len=T, max_seq_len=T).peak_bytes
+        for tying in ({"type": "soft"}, {"type": "progressive", "penalty_from": 0.0}, UNTIED)
+    ]
+    assert peaks == pytest.approx([peaks[-1]] * 3, abs=128)
+
+
 def test_a_stage_that_needs_more_than_the_first_is_the_one_predicted() -> None:
     """With two micro-batches the gradients stand at the peak, and before the switch one of them is not there."""
     late = footprint({"type": "progressive", "direction": "untie"}, 2)

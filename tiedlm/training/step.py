@@ -24,10 +24,10 @@ class TrainingStep(nn.Module):
         each alike; the shares of all micro-batches add up to the loss, in which the penalty stands once. A recurrent
         body goes on from `state` and leaves its own in it.
         """
+        penalty = self.model.tying.penalty()  # first: its way back comes last, when the activations are gone
         with self.machine.autocast():
             nll = self.model.nll(ids, targets, state)
         loss = nll / num_targets
-        penalty = self.model.tying.penalty()
         if penalty is not None:
             loss = loss + penalty / num_micro_batches
         return loss, nll.detach()

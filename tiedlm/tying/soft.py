@@ -1,7 +1,10 @@
 """Two matrices that are drawn towards each other."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from tiedlm.tying.config import Norm, SoftConfig
 from tiedlm.tying.untied import Untied
@@ -9,9 +12,7 @@ from tiedlm.tying.untied import Untied
 
 def distance(one: Tensor, other: Tensor, norm: Norm) -> Tensor:
     """The Frobenius norm of a difference, or the mean of its squared entries: ()."""
-    length: Tensor = torch.linalg.vector_norm(
-        one - other
-    )  # which keeps one matrix for the way back, where a mean of squares keeps two
+    length: Tensor = _FrobeniusDistance.apply(one, other)  # type: ignore[no-untyped-call]
     return length if norm == "fro" else length.square() / one.numel()
 
 
@@ -24,3 +25,21 @@ class Soft(Untied):
 
     def penalty(self) -> Tensor:
         return self.strength * distance(self.input_embedding, self.output_embedding, self.norm)
+
+
+class _FrobeniusDistance(torch.autograd.Function):
+    """Keeps no matrix for the way back, on which the difference is taken again. Equal matrices are drawn nowhere."""
+
+    @staticmethod
+    def forward(ctx: Any, one: Tensor, other: Tensor) -> Tensor:
+        length: Tensor = torch.linalg.vector_norm(one - other)
+        ctx.save_for_backward(one, other, length)
+        return length
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, Tensor]:
+        one, other, length = ctx.saved_tensors
+        factor = torch.where(length > 0, upstream / length, 0)
+        gradient = (one - other).mul_(factor)
+        return gradient, -gradient
