@@ -135,3 +135,93 @@ def test_mass_of_all_groups_is_one_in_fp32_and_under_autocast() -> None:
     torch.testing.assert_close(mass.sum(1), (targets != head.IGNORED).float(), rtol=1e-6, atol=0)
     with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
         assert torch.equal(head.token_nll_and_mass(hidden, weight, targets, membership, bias)[1], mass)
+
+
+def written_out(
+    hidden: Tensor, weight: Tensor, targets: Tensor, bias: Tensor | None, softcap: float | None, z_loss: float
+) -> tuple[Tensor, Tensor]:
+    """Objective and nll by their formulas, over full logits."""
+    scores = F.linear(hidden, weight, bias)
+    scores = scores if softcap is None else softcap * torch.tanh(scores / softcap)
+    nll = F.cross_entropy(scores, targets, ignore_index=-100, reduction="sum")
+    sums = scores[targets != head.IGNORED].logsumexp(-1)
+    return nll + z_loss * sums.square().sum(), nll
+
+
+TREATED = pytest.mark.parametrize(("softcap", "z_loss"), [(2.0, 0.0), (None, 0.3), (2.0, 0.3)])
+
+
+@TREATED
+@pytest.mark.parametrize("with_bias", [True, False])
+@pytest.mark.parametrize("rows", [1, 8, 25])
+def test_softcap_and_z_loss_are_their_formulas_in_value_and_every_gradient(
+    softcap: float | None, z_loss: float, with_bias: bool, rows: int
+) -> None:
+    hidden, weight, bias, targets = problem(rows)
+    targets[0] = 3  # of a single row too
+    inputs, offset = ([hidden, weight, bias], bias) if with_bias else ([hidden, weight], None)
+    ours, nll = head.objective(hidden, weight, targets, offset, 8, softcap, z_loss)
+    reference, plain = written_out(hidden, weight, targets, offset, softcap, z_loss)
+    torch.testing.assert_close((ours, nll), (reference, plain.detach()), rtol=1e-13, atol=1e-13)
+    assert not nll.requires_grad
+    torch.testing.assert_close(head.nll(hidden, weight, targets, offset, 8, softcap), plain, rtol=1e-13, atol=1e-13)
+    mine, theirs = torch.autograd.grad(ours / 17, inputs), torch.autograd.grad(reference / 17, inputs)
+    torch.testing.assert_close(mine, theirs, rtol=1e-11, atol=1e-13)
+
+
+@TREATED
+def test_gradients_through_softcap_and_z_loss_pass_finite_differences(softcap: float | None, z_loss: float) -> None:
+    hidden, weight, bias, targets = problem(5)
+    inputs = hidden, weight, bias
+    assert torch.autograd.gradcheck(lambda h, w, b: head.objective(h, w, targets, b, 2, softcap, z_loss)[0], inputs)
+
+
+def test_without_a_coefficient_the_objective_is_the_nll_to_the_last_bit() -> None:
+    hidden, weight, bias, targets = problem(25, torch.float32)
+    ours, nll = head.objective(hidden, weight, targets, bias, 8)
+    assert torch.equal(ours, nll) and torch.equal(ours, head.nll(hidden, weight, targets, bias, 8))
+
+
+def test_the_second_value_is_the_nll_to_the_last_bit_whatever_the_coefficient() -> None:
+    hidden, weight, bias, targets = problem(25, torch.float32)
+    ours, nll = head.objective(hidden, weight, targets, bias, z_loss=0.5)
+    assert torch.equal(nll, head.nll(hidden, weight, targets, bias).detach()) and ours > nll
+
+
+def test_a_cap_is_in_all_that_is_told_of_a_model_alike() -> None:
+    hidden, weight, bias, targets = problem(23)
+    scores = head.logits(hidden, weight, bias, 2.0)
+    assert scores.abs().max() < 2 < head.logits(hidden, weight, bias).abs().max()
+    torch.testing.assert_close(scores, 2 * torch.tanh(F.linear(hidden, weight, bias) / 2))
+    each = head.token_nll(hidden, weight, targets, bias, 6, 2.0)
+    torch.testing.assert_close(each, F.cross_entropy(scores, targets, reduction="none").detach())
+    torch.testing.assert_close(each.sum(), head.nll(hidden, weight, targets, bias, 6, 2.0).detach())
+    group = F.one_hot(torch.arange(V) % 3)
+    nll, mass = head.token_nll_and_mass(hidden, weight, targets, group, bias, 6, 2.0)
+    assert torch.equal(nll, each)
+    expected = scores.softmax(-1) @ group.double() * (targets != head.IGNORED).unsqueeze(1)
+    torch.testing.assert_close(mass, expected.detach())
+
+
+def test_a_cap_far_above_the_scores_caps_nothing() -> None:
+    hidden, weight, bias, targets = problem(9)
+    inputs = [hidden, weight, bias]
+    capped, plain = head.nll(hidden, weight, targets, bias, 8, 1e7), head.nll(hidden, weight, targets, bias, 8)
+    torch.testing.assert_close(capped, plain)
+    torch.testing.assert_close(torch.autograd.grad(capped, inputs), torch.autograd.grad(plain, inputs))
+
+
+@pytest.mark.parametrize(("dtype", "rounding"), [(torch.bfloat16, 0.06), (torch.float16, 0.01)])
+def test_softcap_and_z_loss_are_formed_in_fp32_under_autocast(dtype: torch.dtype, rounding: float) -> None:
+    """Scores of hundreds, of which bf16 rounds off up to 0.5, and squares of more than fp16 holds."""
+    hidden, weight, bias, targets = problem(64, torch.float32)
+    with torch.no_grad():
+        weight.mul_(20)
+    with torch.autocast("cpu", dtype, cache_enabled=False):
+        ours, _ = head.objective(hidden, weight, targets, bias, 16, 300.0, 0.01)
+    assert ours.dtype is torch.float32
+    reference, _ = written_out(hidden.double(), weight.double(), targets, bias.double(), 300.0, 0.01)
+    assert ours.item() == pytest.approx(reference.item(), rel=0.01)
+    (mine,), (theirs,) = torch.autograd.grad(ours, [weight]), torch.autograd.grad(reference, [weight])
+    assert mine.dtype is torch.float32
+    assert float((mine - theirs).norm() / theirs.norm()) < rounding

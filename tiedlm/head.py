@@ -38,28 +38,54 @@ def few_chunks() -> Iterator[None]:
 
 
 def nll(
-    hidden: Tensor, weight: Tensor, targets: Tensor, bias: Tensor | None = None, chunk_rows: int = CHUNK_ROWS
+    hidden: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    bias: Tensor | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+    softcap: float | None = None,
 ) -> Tensor:
     """Sum of negative log-likelihoods in nats over the targets that are not IGNORED.
 
     hidden (N, E), weight (V, E), targets (N,), bias (V,) or None. Matrix products run in the autocast dtype where
     autocast is on, else in the dtype of `hidden`; softmax, loss and both gradients' sums in fp32 (float64 stays
-    float64). Returns a () tensor.
+    float64). A `softcap` s makes a score z, bias included, s tanh(z / s). Returns a () tensor.
+    """
+    return objective(hidden, weight, targets, bias, chunk_rows, softcap)[0]
+
+
+def objective(
+    hidden: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    bias: Tensor | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+    softcap: float | None = None,
+    z_loss: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    """`nll` plus `z_loss` times the sum of (log sum exp z)^2 over the rows that it scores, and that nll alone, both ().
+
+    The second has no gradient. With a softcap z are the capped scores, those that the softmax sees.
     """
     device = hidden.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
     with_gradients = torch.is_grad_enabled()  # inside an autograd function it always reads False
-    arguments = hidden, weight, targets, bias, chunk_rows, dtype, with_gradients
-    result: Tensor = _ChunkedNll.apply(*arguments)  # type: ignore[no-untyped-call]
+    arguments = hidden, weight, targets, bias, chunk_rows, softcap, z_loss, dtype, with_gradients
+    result: tuple[Tensor, Tensor] = _ChunkedNll.apply(*arguments)  # type: ignore[no-untyped-call]
     return result
 
 
 @torch.no_grad()
 def token_nll(
-    hidden: Tensor, weight: Tensor, targets: Tensor, bias: Tensor | None = None, chunk_rows: int = CHUNK_ROWS
+    hidden: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    bias: Tensor | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+    softcap: float | None = None,
 ) -> Tensor:
     """Negative log-likelihood of each target in nats, (N,), 0 where IGNORED; logits and softmax in fp32 or better."""
-    return _token_scores(hidden, weight, targets, bias, chunk_rows, None)[0]
+    return _token_scores(hidden, weight, targets, bias, chunk_rows, softcap, None)[0]
 
 
 @torch.no_grad()
@@ -70,12 +96,13 @@ def token_nll_and_mass(
     membership: Tensor,
     bias: Tensor | None = None,
     chunk_rows: int = CHUNK_ROWS,
+    softcap: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`token_nll`, equal to the last bit, and the probability that each row gives to groups of tokens, (N, G).
 
     membership (V, G) holds 1 where a token is in a group, else 0. A row whose target is IGNORED gives none.
     """
-    return _token_scores(hidden, weight, targets, bias, chunk_rows, membership)
+    return _token_scores(hidden, weight, targets, bias, chunk_rows, softcap, membership)
 
 
 def _token_scores(
@@ -84,6 +111,7 @@ def _token_scores(
     targets: Tensor,
     bias: Tensor | None,
     chunk_rows: int,
+    softcap: float | None,
     membership: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """nll (N,) and mass (N, G); G is 0 without groups."""
@@ -94,18 +122,19 @@ def _token_scores(
     with torch.autocast(hidden.device.type, enabled=False):
         matrix, offset = weight.to(wide), None if bias is None else bias.to(wide)
         for rows in _chunks(len(targets), chunk_rows):
-            scores = F.linear(hidden[rows].to(wide), matrix, offset)  # (R, V)
+            scores = _cap_(F.linear(hidden[rows].to(wide), matrix, offset), softcap)  # (R, V)
             nll[rows] = F.cross_entropy(scores, targets[rows], ignore_index=IGNORED, reduction="none")
             if groups is not None:
                 mass[rows] = scores.softmax(-1) @ groups * (targets[rows] != IGNORED).unsqueeze(1)
     return nll, mass
 
 
-def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None, softcap: float | None = None) -> Tensor:
     """All scores at once, (..., V), in fp32 or better: for a few positions and for tests."""
     wide = _at_least_fp32(hidden.dtype)
     with torch.autocast(hidden.device.type, enabled=False):
-        return F.linear(hidden.to(wide), weight.to(wide), None if bias is None else bias.to(wide))
+        scores = F.linear(hidden.to(wide), weight.to(wide), None if bias is None else bias.to(wide))
+        return scores if softcap is None else softcap * torch.tanh(scores / softcap)
 
 
 class _ChunkedNll(torch.autograd.Function):
@@ -122,12 +151,15 @@ class _ChunkedNll(torch.autograd.Function):
         targets: Tensor,
         bias: Tensor | None,
         chunk_rows: int,
+        softcap: float | None,
+        z_loss: float,
         dtype: torch.dtype,
         with_gradients: bool,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor]:
         wide = _at_least_fp32(dtype)
         with torch.autocast(hidden.device.type, enabled=False):
-            total = torch.zeros((), dtype=wide, device=hidden.device)
+            nll = torch.zeros((), dtype=wide, device=hidden.device)
+            penalty = torch.zeros_like(nll)
             matrix = weight.to(dtype)
             needs_hidden, needs_weight, _, needs_bias = (with_gradients and need for need in ctx.needs_input_grad[:4])
             hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
@@ -138,10 +170,16 @@ class _ChunkedNll(torch.autograd.Function):
                 scores = F.linear(part, matrix).to(wide)  # (R, V)
                 if bias is not None:
                     scores += bias
-                total += F.cross_entropy(scores, target, ignore_index=IGNORED, reduction="sum")
+                _cap_(scores, softcap)
+                nll += F.cross_entropy(scores, target, ignore_index=IGNORED, reduction="sum")
+                weights = None
+                if z_loss:
+                    log_sums = _log_sums(scores, target)
+                    penalty += z_loss * log_sums.square().sum()
+                    weights = 1 + 2 * z_loss * log_sums
                 if not (needs_hidden or needs_weight or needs_bias):
                     continue
-                errors = _errors(scores, target)
+                errors = _errors(scores, target, weights, softcap)
                 if bias_grad is not None:
                     bias_grad += errors.sum(0)
                 errors = errors.to(dtype)
@@ -151,24 +189,43 @@ class _ChunkedNll(torch.autograd.Function):
                     weight_grad += errors.t() @ part
         ctx.save_for_backward(hidden_grad, weight_grad, bias_grad)  # and so let go of as soon as backward is done
         ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
-        return total
+        ctx.mark_non_differentiable(nll)
+        return nll + penalty if z_loss else nll.clone(), nll
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, upstream: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
         pairs = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
         hidden_grad, weight_grad, bias_grad = (
             None if gradient is None else gradient.to(dtype) * upstream for gradient, dtype in pairs
         )
-        return hidden_grad, weight_grad, None, bias_grad, None, None, None
+        return hidden_grad, weight_grad, None, bias_grad, None, None, None, None, None
 
 
-def _errors(scores: Tensor, targets: Tensor) -> Tensor:
-    """Softmax minus the one-hot target, row by row, 0 where ignored: the gradient of the sum. scores (R, V)."""
+def _cap_(scores: Tensor, softcap: float | None) -> Tensor:
+    """`scores` in their place become softcap * tanh(scores / softcap); without a softcap they stay."""
+    return scores if softcap is None else scores.div_(softcap).tanh_().mul_(softcap)
+
+
+def _log_sums(scores: Tensor, targets: Tensor) -> Tensor:
+    """log sum exp of each row that is scored, (R,), 0 where ignored."""
+    return scores.logsumexp(-1) * (targets != IGNORED)
+
+
+def _errors(scores: Tensor, targets: Tensor, weights: Tensor | None, softcap: float | None) -> Tensor:
+    """The gradient of the sum before the scores were capped, row by row, 0 where ignored. scores (R, V).
+
+    Of the nll it is softmax minus the one-hot target. With `weights` (R,) of 1 + 2 c L the softmax has the gradient of
+    c L^2 too, L the log of the row's sum. A cap has the slope 1 - tanh^2.
+    """
     errors = scores.softmax(-1)
+    if weights is not None:
+        errors *= weights.unsqueeze(1)
     scored = targets != IGNORED
     rows = torch.arange(len(targets), device=targets.device)
     errors[rows, targets.clamp(min=0)] -= 1
+    if softcap is not None:
+        errors *= 1 - (scores / softcap).square()
     return errors.mul_(scored.unsqueeze(1))
 
 
