@@ -12,7 +12,7 @@ from . import options
 from .output import console, print_json
 
 if TYPE_CHECKING:
-    from tiedlm.experiment.comparison import Comparison
+    from tiedlm.comparison.comparison import Comparison
 
 
 def compare(
@@ -53,7 +53,7 @@ def compare(
     """Train what is lacking, then compare. Finished runs are not trained again; failed ones are listed."""
     folders, config = _sort_out(what or [], runs_dir)
     if folders:
-        from tiedlm.experiment.gather import gather
+        from tiedlm.comparison.gather import gather
 
         _refuse_changes(settings, device, fresh, dry_run)
         comparison, failed = gather(folders, baseline, primary, smallest_worthwhile), False
@@ -79,7 +79,7 @@ def compare(
             runs = [*plan_tuning(experiment, runs_dir), *plan(experiment, runs_dir)]
             print_forecast(runs, cache, as_json, experiment.waits_for_trials)
             return
-        from tiedlm.experiment.compare import compare as carry_out_and_compare
+        from tiedlm.comparison.compare import compare as carry_out_and_compare
         from tiedlm.talk import Talk
 
         comparison = carry_out_and_compare(

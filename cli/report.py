@@ -10,7 +10,7 @@ from . import options
 from .output import console, print_file, print_json
 
 if TYPE_CHECKING:
-    from tiedlm.experiment.comparison import Comparison
+    from tiedlm.comparison.comparison import Comparison
 
 
 def report(
@@ -37,7 +37,7 @@ def report(
     debug: options.Debug = False,
 ) -> None:
     """Print or write a stored comparison. Nothing is computed."""
-    from tiedlm.experiment.comparison import load_comparison
+    from tiedlm.comparison.comparison import load_comparison
 
     files = {"--html": html, "--markdown": markdown, "--csv": csv, "--latex": latex}
     asked = {option: file for option, file in files.items() if file is not None}

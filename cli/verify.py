@@ -17,7 +17,7 @@ def verify(
     debug: options.Debug = False,
 ) -> None:
     """Recompute every reported figure from the stored scores and say which do not hold: exit code 1 if any."""
-    from tiedlm.experiment.verify import verify as verify_folder
+    from tiedlm.comparison.verify import verify as verify_folder
 
     verified = verify_folder(folder).model_dump(mode="json")
     if as_json:

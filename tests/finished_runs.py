@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tiedlm.experiment.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison, summarize
 from tiedlm.experiment.plan import Run
 from tiedlm.experiment.results import (
     Corpus,

@@ -9,11 +9,11 @@ import pytest
 from finished_runs import effective, run_result, split_result
 from scipy import stats
 
+from tiedlm.comparison.breakdown import break_down
+from tiedlm.comparison.frequency import FEWEST_DOCUMENTS, Bin, BinDifference, Frequency
+from tiedlm.comparison.significance import holm
 from tiedlm.data.kinds import KINDS, Shape
-from tiedlm.experiment.breakdown import break_down
-from tiedlm.experiment.frequency import FEWEST_DOCUMENTS, Bin, BinDifference, Frequency
 from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.significance import holm
 from tiedlm.experiment.token_types import BINS, TokenTypes
 
 V, END = 60, 0

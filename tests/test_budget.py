@@ -10,9 +10,9 @@ import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, effective, parameters, run_result, runs
 from rich.console import Console
 
-from tiedlm.experiment.budget import Budget
-from tiedlm.experiment.comparison import Comparison, summarize
-from tiedlm.experiment.equal_parameters import AtEqualParameters
+from tiedlm.comparison.budget import Budget
+from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.equal_parameters import AtEqualParameters
 from tiedlm.experiment.results import Footprint, Memory, ParameterCounts, RunResult
 from tiedlm.experiment.statistics import mean, t_interval
 from tiedlm.report.budget import budget_records, budget_remarks

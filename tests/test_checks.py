@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tiedlm.experiment.checks import Checks
+from tiedlm.comparison.checks import Checks
 
 
 def failed(stored: Any, recomputed: Any) -> list[tuple[str, Any, Any]]:

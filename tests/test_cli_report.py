@@ -10,7 +10,7 @@ import pytest
 from finished_runs import example_comparison
 
 from cli.main import main
-from tiedlm.experiment.comparison import store_comparison
+from tiedlm.comparison.comparison import store_comparison
 
 ROOT = Path(__file__).parent.parent
 BEGINNINGS = {

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from small_runs import LONG, Heard, carry_out, has_trained, meanwhile, small_config, small_run, steps, wait_for
 
+from tiedlm.comparison.compare import compare, lacking_runs
+from tiedlm.comparison.comparison import Comparison, load_comparison
+from tiedlm.comparison.documents import FEWEST_DOCUMENTS
+from tiedlm.comparison.gather import gather
 from tiedlm.config import ConfigError
 from tiedlm.errors import Interrupted
-from tiedlm.experiment.compare import compare, lacking_runs
-from tiedlm.experiment.comparison import Comparison, load_comparison
 from tiedlm.experiment.config import Experiment
-from tiedlm.experiment.documents import FEWEST_DOCUMENTS
-from tiedlm.experiment.gather import gather
 from tiedlm.experiment.plan import pick, place, plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunResult

@@ -19,9 +19,9 @@ from finished_runs import (
     split_result,
 )
 
+from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison, summarize
+from tiedlm.comparison.contrast import Difference, config_differences
 from tiedlm.config import ConfigError
-from tiedlm.experiment.comparison import Comparison, load_comparison, store_comparison, summarize
-from tiedlm.experiment.contrast import Difference, config_differences
 from tiedlm.experiment.results import Memory, RunFailure, RunResult
 from tiedlm.experiment.statistics import sample_sd
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from finished_runs import run_result, split_result
 
-from tiedlm.experiment.comparison import Comparison, summarize
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.documents import NUM_RESAMPLES, bootstrap_ratio, bootstrap_ratios
+from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.documents import NUM_RESAMPLES, bootstrap_ratio, bootstrap_ratios
 from tiedlm.experiment.results import RunResult
 
 LENGTHS = (40, 10, 25, 60, 5, 30, 20, 50, 15, 45, 35, 8)

@@ -7,7 +7,7 @@ import pytest
 from finished_runs import store_run
 from small_runs import small_experiment
 
-from tiedlm.experiment.gather import gather
+from tiedlm.comparison.gather import gather
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.whole import whole
 

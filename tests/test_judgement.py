@@ -3,9 +3,9 @@
 import pytest
 from finished_runs import run_result, runs
 
-from tiedlm.experiment.comparison import Comparison, summarize
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.significance import holm, p_of_difference, p_of_equality
+from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.significance import holm, p_of_difference, p_of_equality
 from tiedlm.experiment.statistics import t_interval
 
 SHAPE = (-1.2, 0.4, 1.1, -0.3, 0.0)

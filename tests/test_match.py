@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 from small_runs import Heard, carry_out, environment, small_config
 
+from tiedlm.comparison.compare import compare
+from tiedlm.comparison.gather import gather
 from tiedlm.config import ConfigError
-from tiedlm.experiment.compare import compare
 from tiedlm.experiment.config import Experiment, RunConfig
 from tiedlm.experiment.count import count_configs, count_model
 from tiedlm.experiment.forecast import forecast
-from tiedlm.experiment.gather import gather
 from tiedlm.experiment.known_counts import FILE, KnownCounts
 from tiedlm.experiment.match import TOLERANCE, inner_width, sizes_in_words, with_matches
 from tiedlm.experiment.plan import plan

@@ -13,11 +13,11 @@ from scipy import stats
 from small_runs import carry_out, small_config
 
 from cli.main import main
+from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.noise_floor import NoiseFloor
+from tiedlm.comparison.pairing import pair
 from tiedlm.config import ConfigError
-from tiedlm.experiment.comparison import Comparison, summarize
 from tiedlm.experiment.config import Experiment
-from tiedlm.experiment.noise_floor import NoiseFloor
-from tiedlm.experiment.pairing import pair
 from tiedlm.experiment.plan import pick, place
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunResult

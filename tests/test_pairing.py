@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from finished_runs import effective, hashes, parameters, run_result, split_result
 
-from tiedlm.experiment.pairing import pair, pair_seeds
+from tiedlm.comparison.pairing import pair, pair_seeds
 from tiedlm.experiment.results import Corpus
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from finished_runs import TIED_NATS, TOKENS, UNTIED_NATS, curve, example_comparison, runs
 
-from tiedlm.experiment.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison, summarize
 from tiedlm.report.csv import comparison_csv
 
 

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs
 
-from tiedlm.experiment.comparison import summarize
-from tiedlm.experiment.frequency import Bin, BinDifference, Breakdown, Frequency
+from tiedlm.comparison.comparison import summarize
+from tiedlm.comparison.frequency import Bin, BinDifference, Breakdown, Frequency
 from tiedlm.report.charts import Chart, CurveChart, Estimate, IntervalChart, Stack, StackChart
 from tiedlm.report.difference_charts import difference_chart, frequency_charts
 from tiedlm.report.drawing import draw

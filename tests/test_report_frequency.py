@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 from test_breakdown import Stored
 
-from tiedlm.experiment.comparison import Comparison, load_comparison, store_comparison, summarize
-from tiedlm.experiment.frequency import BinDifference, Frequency
+from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison, summarize
+from tiedlm.comparison.frequency import BinDifference, Frequency
 from tiedlm.report.frequency import frequency_notes, frequency_records, frequency_remarks
 from tiedlm.report.page import Page
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run_result, runs
 
-from tiedlm.experiment.comparison import Comparison, store_comparison, summarize
+from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
 from tiedlm.experiment.results import RunFailure
 from tiedlm.report.html import comparison_page
 from tiedlm.report.parts import Part
@@ -176,7 +176,7 @@ def test_one_variant_alone_makes_a_page_too() -> None:
 
 _WRITE = """
 import sys, pathlib
-from tiedlm.experiment.comparison import load_comparison
+from tiedlm.comparison.comparison import load_comparison
 from tiedlm.report.html import comparison_page
 page = comparison_page(load_comparison(pathlib.Path(sys.argv[1])))
 assert not {"torch", "scipy", "numpy", "matplotlib", "datasets"} & sys.modules.keys()

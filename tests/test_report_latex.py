@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, runs
 
-from tiedlm.experiment.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison, summarize
 from tiedlm.report.latex import comparison_latex, escape
 from tiedlm.report.rows import main_records
 

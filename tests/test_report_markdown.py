@@ -3,7 +3,7 @@
 import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs
 
-from tiedlm.experiment.comparison import summarize
+from tiedlm.comparison.comparison import summarize
 from tiedlm.report.markdown import comparison_markdown, counts_markdown
 from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs
 
+from tiedlm.comparison.comparison import Comparison, summarize
 from tiedlm.config import ConfigError
-from tiedlm.experiment.comparison import Comparison, summarize
 from tiedlm.report.plots import write_plots
 
 NAMES = {"differences", "validation-tokens", "validation-seconds", "difference-tokens", "parameters"}

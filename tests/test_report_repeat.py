@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from finished_runs import run_result
 
-from tiedlm.experiment.comparison import Comparison, Pending, summarize
+from tiedlm.comparison.comparison import Comparison, Pending, summarize
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.report.repeat import experiment_file, versions
 

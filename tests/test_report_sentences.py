@@ -3,7 +3,7 @@
 import pytest
 from finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, run_result, runs
 
-from tiedlm.experiment.comparison import summarize
+from tiedlm.comparison.comparison import summarize
 from tiedlm.experiment.results import Memory
 from tiedlm.report.cells import difference_cell
 from tiedlm.report.sentences import sentences

@@ -21,9 +21,9 @@ from finished_runs import (
 )
 from rich.console import Console
 
-from tiedlm.experiment.comparison import Comparison, store_comparison, summarize
+from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
+from tiedlm.comparison.verdict import signed_together
 from tiedlm.experiment.results import Corpus, Memory, RunFailure
-from tiedlm.experiment.verdict import signed_together
 from tiedlm.report.details import hash_records, more_records, seed_records
 from tiedlm.report.parts import Part
 from tiedlm.report.records import Records, Row
@@ -299,7 +299,7 @@ def test_counts_of_unrelated_models_claim_no_saving() -> None:
 _SHOW = """
 import sys, pathlib
 from rich.console import Console
-from tiedlm.experiment.comparison import load_comparison
+from tiedlm.comparison.comparison import load_comparison
 from tiedlm.report.sentences import sentences
 from tiedlm.report.tables import render_comparison
 render_comparison(load_comparison(pathlib.Path(sys.argv[1])), Console(), details=True)

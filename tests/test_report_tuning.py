@@ -5,7 +5,7 @@ import io
 from finished_runs import TIED_NATS, UNTIED_NATS, runs
 from rich.console import Console
 
-from tiedlm.experiment.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison, summarize
 from tiedlm.experiment.tuning import Axis, Trial, TrialSeed, TunedVariant, Tuning, edges_of
 from tiedlm.report.tables import render_comparison
 from tiedlm.report.tuning import tuning_records, tuning_remarks, tuning_rows

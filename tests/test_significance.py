@@ -7,7 +7,7 @@ import random
 import pytest
 from scipy import stats
 
-from tiedlm.experiment.significance import (
+from tiedlm.comparison.significance import (
     holm,
     p_of_difference,
     p_of_equality,

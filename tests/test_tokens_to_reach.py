@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from finished_runs import effective, run_result
 
-from tiedlm.experiment.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.tokens_to_reach import SeedReach, TokensToReach
 from tiedlm.experiment.results import CurvePoint, RunResult
-from tiedlm.experiment.tokens_to_reach import SeedReach, TokensToReach
 from tiedlm.report.tokens_to_reach import reach_notes, reach_records, reach_remarks
 
 CONSTANT = {"schedule": "constant"}

@@ -11,14 +11,14 @@ import pytest
 from small_runs import Heard, cache_of, carry_out, checkpoints, metrics, small_config
 
 from cli.main import main
+from tiedlm.comparison.compare import compare
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.gather import gather
 from tiedlm.config import ConfigError
 from tiedlm.data.prepare import prepare
 from tiedlm.errors import Interrupted, RunError
 from tiedlm.experiment.carry_out import lacking_runs, train
-from tiedlm.experiment.compare import compare
-from tiedlm.experiment.comparison import Comparison
 from tiedlm.experiment.config import Experiment
-from tiedlm.experiment.gather import gather
 from tiedlm.experiment.plan import Run, pick, place, plan
 from tiedlm.experiment.plan_tuning import plan_tuning
 from tiedlm.experiment.reading import load_experiment

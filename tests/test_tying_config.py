@@ -10,8 +10,8 @@ from small_runs import small_experiment
 from test_tying import STRATEGIES
 from tying_runs import D, V, shape
 
+from tiedlm.comparison.comparison import summarize
 from tiedlm.config import ConfigError, parse
-from tiedlm.experiment.comparison import summarize
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.count import both_ways, count_configs
 from tiedlm.experiment.results import RunResult

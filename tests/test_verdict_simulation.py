@@ -9,11 +9,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.documents import bootstrap_ratio
-from tiedlm.experiment.judgement import judge
-from tiedlm.experiment.pairing import Pairing
-from tiedlm.experiment.significance import p_of_difference, power_of_verdict, seeds_for, seeds_needed
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.documents import bootstrap_ratio
+from tiedlm.comparison.judgement import judge
+from tiedlm.comparison.pairing import Pairing
+from tiedlm.comparison.significance import p_of_difference, power_of_verdict, seeds_for, seeds_needed
 from tiedlm.experiment.statistics import mean, t_interval
 
 SIZE = 0.01

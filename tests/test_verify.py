@@ -12,14 +12,14 @@ from finished_runs import store_run
 from small_runs import carry_out, small_experiment, small_run
 
 from cli.main import main
+from tiedlm.comparison.gather import gather
+from tiedlm.comparison.question import Question, answer
+from tiedlm.comparison.verify import Verified, verify
 from tiedlm.config import ConfigError
-from tiedlm.experiment.gather import gather
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.plan_tuning import choose, plan_tuning, tuned
-from tiedlm.experiment.question import Question, answer
 from tiedlm.experiment.results import RunFailure
 from tiedlm.experiment.store import RunFolder, run_folders
-from tiedlm.experiment.verify import Verified, verify
 
 
 @pytest.fixture

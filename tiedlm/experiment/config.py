@@ -21,11 +21,12 @@ from tiedlm.config import (
 )
 from tiedlm.data.config import DataConfig
 from tiedlm.evaluation.config import EvaluationConfig
-from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
 from tiedlm.experiment.tuning import Tuning
 from tiedlm.model.config import ModelConfig
 from tiedlm.training.config import TrainingConfig
 
+SMALLEST_WORTHWHILE = 0.01
+"""Nats per token: about one per cent of perplexity."""
 Seed = Annotated[Whole, Field(ge=0, lt=2**32)]
 
 

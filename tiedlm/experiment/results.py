@@ -46,7 +46,7 @@ class Effective(Config):
 
 
 class Hashes(Config):
-    """SHA-256 of what must be equal for a fair comparison: see tiedlm/experiment/pairing."""
+    """SHA-256 of what must be equal for a fair comparison: see tiedlm/comparison/pairing."""
 
     body: str
     input_embedding: str | None

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from tiedlm.experiment.budget import BreakEven, Budget
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.equal_parameters import MatchedBody
-from tiedlm.experiment.purchase import Purchase
-from tiedlm.experiment.verdict import UNIT, signed_together
+from tiedlm.comparison.budget import BreakEven, Budget
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.equal_parameters import MatchedBody
+from tiedlm.comparison.purchase import Purchase
+from tiedlm.comparison.verdict import UNIT, signed_together
 from tiedlm.report import numbers
 from tiedlm.report.cells import difference_cell
 from tiedlm.report.records import Records, Row

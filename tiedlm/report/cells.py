@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.summary import SeedRun, SplitSummary, VariantSummary
-from tiedlm.experiment.verdict import signed_together
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.summary import SeedRun, SplitSummary, VariantSummary
+from tiedlm.comparison.verdict import signed_together
 from tiedlm.report import numbers
 from tiedlm.report.records import Row
 

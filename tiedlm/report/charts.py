@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tiedlm.experiment.verdict import rounded
+from tiedlm.comparison.verdict import rounded
 
 
 @dataclass(frozen=True)

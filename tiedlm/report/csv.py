@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.summary import SeedRun, SeedScore, SplitSummary, VariantSummary
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.summary import SeedRun, SeedScore, SplitSummary, VariantSummary
 
 _OF_A_SCORE = (
     "nll",

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from tiedlm.experiment.comparison import Comparison
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.summary import SeedRun, VariantSummary
 from tiedlm.experiment.results import SPLITS
 from tiedlm.experiment.statistics import mean
-from tiedlm.experiment.summary import SeedRun, VariantSummary
 from tiedlm.report import numbers
 from tiedlm.report.cells import of_runs, of_split, over_seeds, perplexity_cell, present, variant_row
 from tiedlm.report.records import Records, Row

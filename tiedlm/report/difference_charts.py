@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.verdict import signed_together
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.verdict import signed_together
 from tiedlm.report.cells import difference_cell, difference_parts, document_interval, places_of
 from tiedlm.report.charts import Band, Estimate, IntervalChart
 

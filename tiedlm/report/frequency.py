@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.frequency import Bin, BinDifference, Breakdown, Frequency, MovedBin
-from tiedlm.experiment.verdict import UNIT, signed_together
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.frequency import Bin, BinDifference, Breakdown, Frequency, MovedBin
+from tiedlm.comparison.verdict import UNIT, signed_together
 from tiedlm.report import numbers
 from tiedlm.report.records import Records, Row
 

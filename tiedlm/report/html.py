@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.summary import VariantSummary
-from tiedlm.experiment.verdict import conditions_in_words
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.summary import VariantSummary
+from tiedlm.comparison.verdict import conditions_in_words
 from tiedlm.report import details, memory, numbers, plotted, remarks
 from tiedlm.report.blocks import FULL, HALF, card, figure, folded, listed, table, titled_table
 from tiedlm.report.cells import difference_cell, shown_variants

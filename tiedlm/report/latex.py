@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from tiedlm.experiment.comparison import Comparison
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.report import remarks
 from tiedlm.report.plain import glued, one_line
 from tiedlm.report.records import Records

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tiedlm.experiment.comparison import Comparison
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.report import remarks, rows
 from tiedlm.report.plain import one_line
 from tiedlm.report.records import Records

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tiedlm.experiment.comparison import Comparison
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.report import numbers
 from tiedlm.report.cells import shown_variants
 from tiedlm.report.page import Page

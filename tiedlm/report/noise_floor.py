@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.noise_floor import BesideNoise, NoiseFloor
-from tiedlm.experiment.verdict import UNIT, signed_together
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.noise_floor import BesideNoise, NoiseFloor
+from tiedlm.comparison.verdict import UNIT, signed_together
 from tiedlm.report import numbers
 from tiedlm.report.records import Records, Row
 

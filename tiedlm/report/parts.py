@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from tiedlm.experiment.comparison import Comparison
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.charts import Chart
 from tiedlm.report.records import Records
 

@@ -7,8 +7,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.config import ConfigError, Problem
-from tiedlm.experiment.comparison import Comparison
 from tiedlm.files import atomic_path
 from tiedlm.report.charts import CurveChart, IntervalChart, StackChart
 from tiedlm.report.plain import one_line

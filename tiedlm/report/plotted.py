@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tiedlm.experiment.comparison import Comparison
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.summary import VariantSummary
 from tiedlm.experiment.results import PARTS, CurvePoint
 from tiedlm.experiment.statistics import mean
-from tiedlm.experiment.summary import VariantSummary
 from tiedlm.report import numbers
 from tiedlm.report.cells import part_label, shown_variants
 from tiedlm.report.charts import (

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.summary import SplitSummary, VariantSummary
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.summary import SplitSummary, VariantSummary
 from tiedlm.report import numbers
 from tiedlm.report.cells import shown_variants
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.config_file import dump_yaml
-from tiedlm.experiment.comparison import Comparison
 
 _OF_ONE_RUN = ("variant", "seed", "added")
 _NOT_DRAWN_ANEW = 0

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.contrast import Difference
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.summary import Saving, VariantSummary
+from tiedlm.comparison.verdict import seeds_in_words
 from tiedlm.experiment.results import PARTS, SPLITS
-from tiedlm.experiment.summary import Saving, VariantSummary
-from tiedlm.experiment.verdict import seeds_in_words
 from tiedlm.report import numbers
 from tiedlm.report.cells import (
     Cell,

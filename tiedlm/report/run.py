@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tiedlm.experiment.comparison import summarize
+from tiedlm.comparison.comparison import summarize
 from tiedlm.experiment.results import RunResult
 from tiedlm.report import remarks
 from tiedlm.report.details import run_records

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.contrast import Difference
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.summary import Saving, VariantSummary
+from tiedlm.comparison.verdict import UNIT, seeds_in_words, signed_together
 from tiedlm.experiment.results import ParameterCounts
-from tiedlm.experiment.summary import Saving, VariantSummary
-from tiedlm.experiment.verdict import UNIT, seeds_in_words, signed_together
 from tiedlm.report import numbers
 from tiedlm.report.cells import difference_cell, perplexity_cell, shown_variants
 

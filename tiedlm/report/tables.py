@@ -5,9 +5,9 @@ from typing import Any
 
 from rich.console import Console
 
-from tiedlm.experiment.comparison import Comparison
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.verdict import conditions_in_words
 from tiedlm.experiment.results import PARTS
-from tiedlm.experiment.verdict import conditions_in_words
 from tiedlm.report import details, numbers, remarks, rows
 from tiedlm.report.budget import budget_records, budget_remarks
 from tiedlm.report.cells import part_label

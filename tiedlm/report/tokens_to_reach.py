@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.tokens_to_reach import SeedReach, TokensToReach, VariantReach
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.tokens_to_reach import SeedReach, TokensToReach, VariantReach
 from tiedlm.report import numbers
 from tiedlm.report.records import Records, Row
 

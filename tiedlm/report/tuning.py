@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from tiedlm.experiment.comparison import Comparison
-from tiedlm.experiment.summary import VariantSummary
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.summary import VariantSummary
 from tiedlm.experiment.tuning import Axis, Trial, TunedVariant, Tuning, cautions_in_words
 from tiedlm.report import numbers
 from tiedlm.report.records import Records, Row

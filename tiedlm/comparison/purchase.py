@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
+from tiedlm.comparison.contrast import Difference, contrast
 from tiedlm.config import Config
-from tiedlm.experiment.contrast import Difference, contrast
 from tiedlm.experiment.results import RunResult
 
 SpentOn = Literal["itself", "width", "depth"]

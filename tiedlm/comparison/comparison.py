@@ -7,20 +7,20 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from tiedlm.comparison.breakdown import break_down
+from tiedlm.comparison.budget import Budget, weigh
+from tiedlm.comparison.contrast import Difference, contrasts
+from tiedlm.comparison.documents import ScoresOf
+from tiedlm.comparison.frequency import Frequency
+from tiedlm.comparison.judgement import judge
+from tiedlm.comparison.noise_floor import NoiseFloor, measure_noise
+from tiedlm.comparison.summary import VariantSummary, summarize_variant
+from tiedlm.comparison.tokens_to_reach import TokensToReach, tokens_to_reach
+from tiedlm.comparison.verdict import Conditions, conditions_in_words, statements
 from tiedlm.config import Config, ConfigError, Problem
-from tiedlm.experiment.breakdown import break_down
-from tiedlm.experiment.budget import Budget, weigh
-from tiedlm.experiment.contrast import Difference, contrasts
-from tiedlm.experiment.documents import ScoresOf
-from tiedlm.experiment.frequency import Frequency
-from tiedlm.experiment.judgement import judge
-from tiedlm.experiment.noise_floor import NoiseFloor, measure_noise
+from tiedlm.experiment.config import SMALLEST_WORTHWHILE
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
-from tiedlm.experiment.significance import SMALLEST_WORTHWHILE
-from tiedlm.experiment.summary import VariantSummary, summarize_variant
-from tiedlm.experiment.tokens_to_reach import TokensToReach, tokens_to_reach
 from tiedlm.experiment.tuning import Tuning
-from tiedlm.experiment.verdict import Conditions, conditions_in_words, statements
 from tiedlm.files import write_atomic
 
 COMPARISON_FILE = "comparison.json"

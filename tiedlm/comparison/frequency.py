@@ -5,14 +5,14 @@ batches that a run consumed, once by the target and once by the token before it,
 acts; and of kinds of tokens. Beside its nats stands the probability that a variant gives to each bin on the whole: a
 variant may score rare tokens better because it knows them, or because it expects them everywhere.
 
-In the bins of a breakdown the two tests of a verdict (tiedlm/experiment/judgement) are Holm-corrected within all that
+In the bins of a breakdown the two tests of a verdict (tiedlm/comparison/judgement) are Holm-corrected within all that
 could be tested. Too few documents have no verdict.
 """
 
+from tiedlm.comparison.contrast import Verdict
+from tiedlm.comparison.token_groups import By
 from tiedlm.config import Config
-from tiedlm.experiment.contrast import Verdict
 from tiedlm.experiment.statistics import Interval
-from tiedlm.experiment.token_groups import By
 
 SPLIT = "test"
 FEWEST_DOCUMENTS = 20

@@ -13,8 +13,6 @@ from tiedlm.experiment.statistics import Interval, mean, sample_sd
 if TYPE_CHECKING:
     import numpy as np
 
-SMALLEST_WORTHWHILE = 0.01
-"""Nats per token: about one per cent of perplexity."""
 LEVEL = 0.05
 POWER = 0.8
 _SPREAD_CONFIDENCE = 0.8  # each end of the range is passed by the truth one time in ten

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tiedlm.experiment.documents import ScoresOf, TokenScores, UnusableScoresError, read_scores
+from tiedlm.comparison.documents import ScoresOf, TokenScores, UnusableScoresError, read_scores
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import VOCABULARY_FILE
 from tiedlm.experiment.token_types import BINS, TokenTypes

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Self, TypeVar
 
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.significance import LEVEL
 from tiedlm.config import Config
-from tiedlm.experiment.contrast import Difference
 from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.significance import LEVEL
 
 UNIT = "nats per token"
 Value = TypeVar("Value")

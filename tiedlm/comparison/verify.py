@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tiedlm.comparison.checks import Checks, Failed
+from tiedlm.comparison.comparison import COMPARISON_FILE, EDITION, Comparison, load_comparison
+from tiedlm.comparison.question import Question, make, read_outcomes
+from tiedlm.comparison.verify_tuning import check_tuning, trial_folders
 from tiedlm.config import Config, ConfigError, Problem, first_difference, parse
-from tiedlm.experiment.checks import Checks, Failed
-from tiedlm.experiment.comparison import COMPARISON_FILE, EDITION, Comparison, load_comparison
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.metrics import Metrics
-from tiedlm.experiment.question import Question, make, read_outcomes
 from tiedlm.experiment.results import CurvePoint, RunResult
 from tiedlm.experiment.store import RunFolder, run_folders
-from tiedlm.experiment.verify_tuning import check_tuning, trial_folders
 
 TAKEN_AS_STORED = "words and bytes of the text, unigram nll, parts of the model, hashes, memory, steady speed, versions"
 

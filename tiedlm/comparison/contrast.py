@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from tiedlm.comparison.documents import OverText, ScoresOf, over_text
+from tiedlm.comparison.pairing import Pairing, pair_seeds
+from tiedlm.comparison.summary import has_split
 from tiedlm.config import Config, Execution
-from tiedlm.experiment.documents import OverText, ScoresOf, over_text
-from tiedlm.experiment.pairing import Pairing, pair_seeds
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.statistics import PairedDifference, paired_difference
-from tiedlm.experiment.summary import has_split
 from tiedlm.training.config import TrainingConfig
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
@@ -22,7 +22,7 @@ class Difference(Config):
 
     `mean` is null where the two did not score the same tokens, the intervals over seeds ([low, high], never corrected)
     for one seed and where the seeds are no pairs. `ci95_text` is over the `num_documents` of the text, for these very
-    checkpoints; null with `text_reason`. The verdict and what it rests on are those of tiedlm/experiment/judgement:
+    checkpoints; null with `text_reason`. The verdict and what it rests on are those of tiedlm/comparison/judgement:
     the p-values of "not 0" and of "within the smallest worthwhile size", corrected for `num_corrected_for` comparisons
     (1: not corrected), and the range of seeds that would tell where they do not. `config_differences` are the dotted
     config keys in which the two were told to differ.

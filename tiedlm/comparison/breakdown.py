@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tiedlm.experiment.documents import ScoresOf, UnusableScoresError, bootstrap_ratios
-from tiedlm.experiment.frequency import (
+from tiedlm.comparison.documents import ScoresOf, UnusableScoresError, bootstrap_ratios
+from tiedlm.comparison.frequency import (
     FEWEST_DOCUMENTS,
     SPLIT,
     Bin,
@@ -15,13 +15,13 @@ from tiedlm.experiment.frequency import (
     Moved,
     MovedBin,
 )
-from tiedlm.experiment.judgement import verdict_of
+from tiedlm.comparison.judgement import verdict_of
+from tiedlm.comparison.pairing import pair_seeds
+from tiedlm.comparison.significance import holm, p_of_difference, p_of_equality
+from tiedlm.comparison.token_groups import By, CutUp, cut_up
 from tiedlm.experiment.measures import nats_per_token
-from tiedlm.experiment.pairing import pair_seeds
 from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.significance import holm, p_of_difference, p_of_equality
 from tiedlm.experiment.statistics import mean, t_interval
-from tiedlm.experiment.token_groups import By, CutUp, cut_up
 from tiedlm.experiment.token_types import BINS, SIDES
 
 if TYPE_CHECKING:

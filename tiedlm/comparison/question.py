@@ -7,9 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tiedlm.config import ConfigError
-from tiedlm.errors import RunError
-from tiedlm.experiment.comparison import (
+from tiedlm.comparison.comparison import (
     COMPARISON_FILE,
     EDITION,
     Comparison,
@@ -17,6 +15,8 @@ from tiedlm.experiment.comparison import (
     store_comparison,
     summarize,
 )
+from tiedlm.config import ConfigError
+from tiedlm.errors import RunError
 from tiedlm.experiment.results import RunFailure, RunResult
 from tiedlm.experiment.store import RunFolder, parse_record
 from tiedlm.experiment.tuning import Tuning

@@ -8,14 +8,14 @@ two p-values is that of the conclusion. Holm's correction of these is over the v
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tiedlm.comparison.contrast import Difference, Verdict
+from tiedlm.comparison.judgement import judge
+from tiedlm.comparison.purchase import MATCHED, Spending, in_order, matched_of, spent_on
+from tiedlm.comparison.significance import LEVEL, holm
+from tiedlm.comparison.verdict import UNIT, signed_together
 from tiedlm.config import Config
-from tiedlm.experiment.contrast import Difference, Verdict
-from tiedlm.experiment.judgement import judge
 from tiedlm.experiment.match import INNER_WIDTH, TOLERANCE
-from tiedlm.experiment.purchase import MATCHED, Spending, in_order, matched_of, spent_on
 from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.significance import LEVEL, holm
-from tiedlm.experiment.verdict import UNIT, signed_together
 
 
 class MatchedBody(Spending):

@@ -16,8 +16,8 @@ the family of all that could be tested, so that each kind of claim is wrong anyw
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tiedlm.experiment.contrast import Difference, Verdict
-from tiedlm.experiment.significance import LEVEL, holm, p_of_difference, p_of_equality, seeds_needed
+from tiedlm.comparison.contrast import Difference, Verdict
+from tiedlm.comparison.significance import LEVEL, holm, p_of_difference, p_of_equality, seeds_needed
 from tiedlm.experiment.statistics import mean, t_interval
 
 

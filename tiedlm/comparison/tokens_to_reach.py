@@ -8,8 +8,8 @@ its decay, for the baseline's last validation before that; under schedules that 
 import itertools
 from collections.abc import Mapping, Sequence
 
+from tiedlm.comparison.pairing import pair
 from tiedlm.config import Config
-from tiedlm.experiment.pairing import pair
 from tiedlm.experiment.results import CurvePoint, RunResult
 from tiedlm.experiment.statistics import mean
 from tiedlm.training.schedule import steps_before_decay

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.equal_parameters import AtEqualParameters, compare_at_equal_parameters
+from tiedlm.comparison.purchase import Purchase, in_order, matched_of, purchase, spent_on
 from tiedlm.config import Config
-from tiedlm.experiment.contrast import Difference
-from tiedlm.experiment.equal_parameters import AtEqualParameters, compare_at_equal_parameters
 from tiedlm.experiment.match import TOLERANCE
-from tiedlm.experiment.purchase import Purchase, in_order, matched_of, purchase, spent_on
 from tiedlm.experiment.results import RunResult
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiedlm.experiment.checks import Checks
-from tiedlm.experiment.comparison import COMPARISON_FILE
+from tiedlm.comparison.checks import Checks
+from tiedlm.comparison.comparison import COMPARISON_FILE
 from tiedlm.experiment.measures import nats_per_token
 from tiedlm.experiment.plan import TUNING
 from tiedlm.experiment.statistics import mean

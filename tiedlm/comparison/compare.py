@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tiedlm.comparison.comparison import Comparison, default_primary
+from tiedlm.comparison.question import Question, answer
 from tiedlm.experiment.carry_out import carry_out_each
 from tiedlm.experiment.carry_out import lacking_runs as lacking_runs
-from tiedlm.experiment.comparison import Comparison, default_primary
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.known_counts import KnownCounts
 from tiedlm.experiment.match import sizes_in_words, with_matches
 from tiedlm.experiment.plan import Run, plan
-from tiedlm.experiment.question import Question, answer
 from tiedlm.experiment.store import RunFolder, agreement_file
 from tiedlm.experiment.tune import tune
 from tiedlm.experiment.whole import whole

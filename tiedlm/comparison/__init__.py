@@ -1,0 +1,1 @@
+"""Finished runs held against each other: differences, how sure they are, and what follows from them."""
