@@ -64,6 +64,8 @@ class TransformerConfig(Config):
     `layer_sharing` says which depths are one stored layer, and `separate_norms` whether each depth has norms of its own
     all the same (false where that is left out; null, and not to be set, where no layer is shared).
     `init_std` is the scale of the start of the body's matrices and of learned positions; the embeddings have their own.
+    `logit_softcap` and `embedding_residual` are what every decoder has (see LanguageModel): they belong to the function
+    that is computed, and stand here and not below `tying`, which a variant that names a type replaces whole.
     `vocab_size` and `max_seq_len` (null) come from the data.
     """
 
@@ -86,6 +88,8 @@ class TransformerConfig(Config):
     qkv_bias: bool
     init_std: Positive = 0.02
     max_seq_len: Size | None = None
+    logit_softcap: Positive | None = None
+    embedding_residual: bool = False
     vocab_size: Size | None = None
     layer_sharing: LayerSharing = "none"
     separate_norms: bool | None = None
@@ -151,7 +155,8 @@ class LstmConfig(Config):
     recurrent_bias: one trained vector a layer or two, as torch has it. `carry_state`: a window goes on from the state
     that the one before it ended with; training then reads contiguous streams, and a split is scored in one go.
     `init_std` (left out: 1 / sqrt(3 dim), the standard deviation of torch's own start) is the scale of the start of
-    the layers' matrices; the embeddings have their own. `vocab_size` (null) comes from the data.
+    the layers' matrices; the embeddings have their own. `logit_softcap` and `embedding_residual`: as in a transformer.
+    `vocab_size` (null) comes from the data.
     """
 
     type: Literal["lstm"] = "lstm"
@@ -163,6 +168,8 @@ class LstmConfig(Config):
     recurrent_bias: Literal["single", "double"] = "single"
     carry_state: bool = True
     init_std: Positive
+    logit_softcap: Positive | None = None
+    embedding_residual: bool = False
     vocab_size: Size | None = None
     tying: TyingConfig = TiedConfig()
 

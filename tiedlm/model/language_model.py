@@ -1,5 +1,7 @@
 """A decoder with its embeddings: ids in; hidden states, logits or negative log-likelihoods out."""
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
@@ -18,7 +20,9 @@ from tiedlm.tying.build import build_tying
 class LanguageModel(nn.Module):
     """Input embedding, positions, body, final norm, output embedding. B batch, T positions, D width, V vocabulary.
 
-    Where a `state` is given, a recurrent body goes on from it and leaves its own in it.
+    Where a `state` is given, a recurrent body goes on from it and leaves its own in it. With a `logit_softcap` s every
+    score z is s tanh(z / s), in training as in all that is told afterwards. With `embedding_residual` the vectors that
+    the tying gives, without positions, are added to what the final norm gives.
     """
 
     def __init__(
@@ -28,6 +32,9 @@ class LanguageModel(nn.Module):
         body: Transformer | Lstm,
         final_norm: nn.Module,
         dropout: float = 0.0,
+        *,
+        logit_softcap: float | None = None,
+        embedding_residual: bool = False,
     ) -> None:
         super().__init__()
         self.tying = tying
@@ -35,34 +42,52 @@ class LanguageModel(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.body = body
         self.final_norm = final_norm
+        self.logit_softcap, self.embedding_residual = logit_softcap, embedding_residual
 
     def forward(self, ids: Tensor, state: State | None = None) -> Tensor:
-        """ids (B, T) -> hidden states after the final norm (B, T, D)."""
-        hidden = self.tying.embed(ids)  # (B, T, D)
-        if self.positions is not None:
-            hidden = self.positions(hidden)
-        hidden = self.body(self.dropout(hidden), state)
-        result: Tensor = self.final_norm(hidden)
-        return result
+        """ids (B, T) -> final hidden states (B, T, D)."""
+        vectors = self.tying.embed(ids)  # (B, T, D)
+        hidden = vectors if self.positions is None else self.positions(vectors)
+        result: Tensor = self.final_norm(self.body(self.dropout(hidden), state))
+        return result + vectors if self.embedding_residual else result
 
     def logits(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> scores of the next token (B, T, V), fp32 or better: for a few positions at a time."""
-        return head.logits(self._projected(ids), self.tying.output_weight(), self.tying.output_bias())
+        return self._logits(self._projected(ids))
 
     def next_logits(self, ids: Tensor, state: State | None = None) -> Tensor:
         """ids (B, T) -> scores of the token after the last one (B, V), fp32 or better."""
-        return head.logits(self._projected(ids, state)[:, -1], self.tying.output_weight(), self.tying.output_bias())
+        return self._logits(self._projected(ids, state)[:, -1])
 
     def nll(self, ids: Tensor, targets: Tensor, state: State | None = None) -> Tensor:
         """Sum of the negative log-likelihoods of `targets` (B, T) in nats, (); a target of -100 is not scored."""
+        return self.objective(ids, targets, state)[0]
+
+    def objective(
+        self,
+        ids: Tensor,
+        targets: Tensor,
+        state: State | None = None,
+        *,
+        z_loss: float = 0.0,
+        output_weight: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """`nll` plus `z_loss` times the sum of (log sum exp z)^2 over the same positions, and that nll alone, both ().
+
+        The second has no gradient. An `output_weight` (V, E) takes the place of the tying's, which it must equal:
+        for who wants to know the head's gradient of it.
+        """
         hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
-        return head.nll(hidden, self.tying.output_weight(), targets.flatten(), self.tying.output_bias())
+        weight = self.tying.output_weight() if output_weight is None else output_weight
+        bias = self.tying.output_bias()
+        return head.objective(hidden, weight, targets.flatten(), bias, softcap=self.logit_softcap, z_loss=z_loss)
 
     @torch.no_grad()
     def token_nll(self, ids: Tensor, targets: Tensor, state: State | None = None) -> Tensor:
         """Negative log-likelihood of each target in nats, (B, T) fp32 without gradient, 0 where a target is -100."""
         hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
-        scored = head.token_nll(hidden, self.tying.output_weight(), targets.flatten(), self.tying.output_bias())
+        weight, bias = self.tying.output_weight(), self.tying.output_bias()
+        scored = head.token_nll(hidden, weight, targets.flatten(), bias, softcap=self.logit_softcap)
         return scored.view_as(targets)
 
     @torch.no_grad()
@@ -75,7 +100,8 @@ class LanguageModel(nn.Module):
         """
         hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
         weight, bias = self.tying.output_weight(), self.tying.output_bias()
-        scored, mass = head.token_nll_and_mass(hidden, weight, targets.flatten(), membership, bias)
+        flat = targets.flatten()
+        scored, mass = head.token_nll_and_mass(hidden, weight, flat, membership, bias, softcap=self.logit_softcap)
         return scored.view_as(targets), mass.view(*targets.shape, -1)
 
     def initialize(self, seed: int, embedding_draw: int = 0) -> None:
@@ -87,6 +113,9 @@ class LanguageModel(nn.Module):
 
     def _projected(self, ids: Tensor, state: State | None = None) -> Tensor:
         return self.tying.project(self(ids, state))  # (B, T, E)
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        return head.logits(hidden, self.tying.output_weight(), self.tying.output_bias(), self.logit_softcap)
 
 
 def build_model(
@@ -104,12 +133,10 @@ def build_model(
         message = f"{config.max_seq_len:,} is less than the {max_seq_len:,} positions of a window (data.seq_len)"
         raise ConfigError(Problem("model.max_seq_len", message))
     tying = build_tying(config.tying, vocab_size, config.dim, token_frequencies)
-    if isinstance(config, LstmConfig):  # which drops by itself, knows the order by its state and has no norm
-        return LanguageModel(tying, None, Lstm(config), nn.Identity())
-    return LanguageModel(
-        tying,
-        build_positions(config, config.max_seq_len or max_seq_len),
-        Transformer(config),
-        build_norm(config),
-        config.dropout,
+    decoder = partial(
+        LanguageModel, tying, logit_softcap=config.logit_softcap, embedding_residual=config.embedding_residual
     )
+    if isinstance(config, LstmConfig):  # which drops by itself, knows the order by its state and has no norm
+        return decoder(None, Lstm(config), nn.Identity())
+    positions = build_positions(config, config.max_seq_len or max_seq_len)
+    return decoder(positions, Transformer(config), build_norm(config), config.dropout)
