@@ -8,6 +8,7 @@ from finished_runs import store_run
 from small_runs import small_experiment
 
 from tiedlm.comparison.gather import gather
+from tiedlm.config import ConfigError
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.whole import whole
 
@@ -39,3 +40,12 @@ def test_the_baseline_stays_that_of_the_stored_comparison(tmp_path: Path) -> Non
     assert gather([home]).baseline == "untied", "where nothing is stored"
     told = gather([home], "tied")
     assert gather([home]) == told
+
+
+def test_a_result_whose_config_is_gone_is_named_and_not_left_out(tmp_path: Path) -> None:
+    home = experiment_in(tmp_path)
+    lost = home / "tied" / "seed-1"
+    (lost / "config.yaml").unlink()
+    for folder in (home, lost):
+        with pytest.raises(ConfigError, match=r"seed-1: has a result but no config\.yaml"):
+            gather([folder])

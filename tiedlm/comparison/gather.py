@@ -51,8 +51,15 @@ def gather(
 
 
 def _runs_in(path: Path) -> list[RunFolder]:
+    """The runs in a folder; raises ConfigError where one has a result but lost its config: it must not just be gone."""
     folder = RunFolder(path)
-    return [folder] if folder.config_file.is_file() else run_folders(path)
+    if folder.config_file.is_file():
+        return [folder]
+    for result in sorted([*path.glob("result.json"), *path.glob("*/seed-*/result.json")]):
+        if not result.with_name("config.yaml").is_file():
+            message = "has a result but no config.yaml; put that back, or take the result away"
+            raise ConfigError(Problem("", message), source=str(result.parent))
+    return run_folders(path)
 
 
 def _config_of_each_variant(folders: Sequence[RunFolder]) -> dict[str, RunConfig]:
