@@ -203,10 +203,10 @@ def test_generation_with_a_carried_state_is_that_with_all_of_the_text_in_view() 
     assert carried != list(generate(model, [3, 1, 4], num_tokens=20, max_context=2, seed=1))
 
 
-def footprint(precision: Any, device: str = "cpu", **changes: Any) -> Footprint:
+def footprint(precision: Any, seq_len: int = T, **changes: Any) -> Footprint:
     training = TrainingConfig.model_validate({"steps": 1, "batch_size": 4, "learning_rate": 1.0, "optimizer": "sgd"})
-    where = Target(device, precision, 4)
-    return predict_peak(shape(**changes), training, where, vocab_size=500, seq_len=T, max_seq_len=T)
+    where = Target("cpu", precision, 4)
+    return predict_peak(shape(**changes), training, where, vocab_size=500, seq_len=seq_len, max_seq_len=seq_len)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -214,6 +214,17 @@ def test_its_memory_is_predicted(precision: str) -> None:
     tied, untied = (footprint(precision, tying={"type": kind}) for kind in ("tied", "untied"))
     assert tied.reason is None and tied.persistent_bytes is not None and untied.persistent_bytes is not None
     assert untied.persistent_bytes - tied.persistent_bytes == 3 * 4 * 500 * D
+
+
+def test_the_gates_and_cells_that_the_way_back_needs_are_a_part_of_the_memory() -> None:
+    """Of four windows of 300 positions in two layers; in 16 bits half of that. The outputs are a fifth of them."""
+    kept = 5 * 4 * 300 * (64 + D)
+    for precision, size in (("fp32", 4), ("bf16", 2)):
+        held = footprint(precision, seq_len=300, hidden_dim=64).categories["activations"]
+        assert 1.2 * kept * size < held < 4 * kept * size
+    shorter, longer = (footprint("fp32", seq_len=length, hidden_dim=64).peak_bytes for length in (600, 1200))
+    assert shorter is not None and longer is not None
+    assert longer - shorter > 4 * 2 * kept, "it grows with the window"
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,11 @@ from tiedlm import head
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.layers import Attention
+from tiedlm.model.lstm import LstmLayer
 from tiedlm.model.parameters import parameter_parts
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import CATEGORIES, Footprint, Phase
+from tiedlm.training.limits import GradientLimits, OutputPath
 from tiedlm.training.optimizer import build_optimizer, parameter_groups
 from tiedlm.training.precision import Machine, PrecisionName
 from tiedlm.training.step import TrainingStep
@@ -69,10 +71,13 @@ class _Step:
         machine = Machine(torch.device("cpu"), target.precision, compile=False)
         if target.device == "cuda":
             _keep_no_attention_mask(model)
+        _keep_gates(model)
         parts = parameter_parts(model)
         embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
-        self.optimizer = build_optimizer(parameter_groups(model, embeddings, training), training, machine)
-        self.module = TrainingStep(model, machine).train()
+        groups = parameter_groups(model, embeddings, training)
+        self.optimizer = build_optimizer(groups, training, machine)
+        self.limits, self.output_path = GradientLimits(groups, training, model), OutputPath(model.tying, training)
+        self.module, self.scaler = TrainingStep(model, machine, training.z_loss).train(), machine.scaler()
 
     def trace(self, vocab_size: int, seq_len: int) -> "_Tracker":
         """Follow the second step, for which the optimizer's state is there."""
@@ -93,15 +98,18 @@ class _Step:
         # of more micro-batches the second is like all further ones: gradients stand beside its activations
         num_micro_batches = min(-(-batch_size // size), 2)
         with head.few_chunks(), tracker:
-            for _ in range(num_micro_batches):
-                tracker.phase = "forward"
-                share, _ = self.module(ids, targets, batch_size * seq_len, num_micro_batches)
-                tracker.phase = "backward"
-                share.backward()
-                del share
+            with self.output_path.apart(self.scaler) as weight:
+                if weight is not None:
+                    weight.register_post_accumulate_grad_hook(tracker.hold_gradient)
+                for _ in range(num_micro_batches):
+                    tracker.phase = "forward"
+                    share, _ = self.module(ids, targets, batch_size * seq_len, num_micro_batches, None, weight)
+                    tracker.phase = "backward"
+                    share.backward()
+                    del share
+            del weight
             tracker.phase = "update"
-            if self.training.max_grad_norm is not None:
-                torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+            self.limits.clip()
             self.optimizer.step()
         return tracker
 
@@ -136,6 +144,35 @@ def _keep_no_attention_mask(model: LanguageModel) -> None:
     for module in model.modules():
         if isinstance(module, Attention):
             module.dropout = 0.0
+
+
+def _keep_gates(model: LanguageModel) -> None:
+    """For the way back a recurrent kernel keeps four gates and a cell of every position, in memory of its own.
+
+    At least: no trace shows it, and what each kernel keeps besides differs.
+    """
+
+    def keep(layer: nn.Module, inputs: Any, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        outputs, *state = results  # (B, T, H)
+        kept: Tensor = _Kept.apply(outputs, outputs.new_empty(*outputs.shape, 5))  # type: ignore[no-untyped-call]
+        return kept, *state
+
+    for module in model.modules():
+        if isinstance(module, LstmLayer):
+            module.register_forward_hook(keep)
+
+
+class _Kept(torch.autograd.Function):
+    """Gives back its first argument and holds the second until the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, outputs: Tensor, kept: Tensor) -> Tensor:
+        ctx.save_for_backward(kept)
+        return outputs.view_as(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return gradient, None
 
 
 @dataclass(frozen=True)
