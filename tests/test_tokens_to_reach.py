@@ -79,6 +79,20 @@ def test_a_mean_needs_every_seed() -> None:
     assert (whole.tokens, whole.share, whole.reason) == (687.5, 0.6875, None)
 
 
+def test_the_share_is_of_what_the_baseline_takes_with_the_same_seeds() -> None:
+    """Of seed 1 the variant has no run, and that the baseline is there at 400 tokens with it is no matter of seed 0."""
+    base = [run("untied", BASE, 0), run("untied", [(30, 4.1), (50, 3.9), (100, 4.0)], 1)]
+    own, other = reach_of(*base, run("tied", [(50, 4.5), (100, 3.5)], 0)).variants
+    assert [one.tokens for one in own.per_seed] == pytest.approx([1_000.0, 400.0])
+    assert (other.tokens, other.share) == (750.0, 0.75)
+
+
+def test_of_a_baseline_that_was_there_before_its_first_validation_there_is_no_share() -> None:
+    """It overfits: where it ends it was before it was first validated."""
+    own, other = reach_of(run("untied", [(50, 4.0), (100, 4.5)]), run("tied", [(50, 5.0), (100, 4.0)])).variants
+    assert (own.tokens, own.share, other.tokens, other.share) == (None, None, 750.0, None)
+
+
 @pytest.mark.parametrize("schedule", ["cosine", "step"])
 def test_under_a_rate_that_falls_from_the_start_there_is_no_answer_but_the_reason(schedule: str) -> None:
     training = {"schedule": schedule}

@@ -25,7 +25,7 @@ class SeedReach(Config):
 
 
 class VariantReach(Config):
-    """Mean over the seeds in common, null with the reason unless each got there; `share` is of the baseline's own."""
+    """Mean over the seeds in common, null with the reason unless each got there; `share` is of the baseline's there."""
 
     variant: str
     tokens: float | None
@@ -52,34 +52,39 @@ def tokens_to_reach(runs: Mapping[str, Sequence[RunResult]], baseline: str) -> T
     if reason is not None:
         return TokensToReach(baseline=baseline, is_final=None, reason=f"of {baseline} {reason}", variants=[])
     by_seed = {run.seed: run for run in base_runs}
-    own = _variant_reach(baseline, base_runs, by_seed, None)
+    own = _variant_reach(baseline, base_runs, by_seed)
     others = [
-        _variant_reach(variant, members, by_seed, own.tokens)
+        _beside(_variant_reach(variant, members, by_seed), own)
         for variant, members in runs.items()
         if variant != baseline and not _measures_noise(members[0])
     ]
     is_final = all(_steps_before_decay(run) == run.steps for run in base_runs)
-    return TokensToReach(baseline=baseline, is_final=is_final, reason=None, variants=[own, *others])
+    return TokensToReach(baseline=baseline, is_final=is_final, reason=None, variants=[_beside(own, own), *others])
 
 
 def _measures_noise(run: RunResult) -> bool:
     return (run.config.get("added") or {}).get("role") == "noise_floor"
 
 
-def _variant_reach(
-    variant: str, runs: Sequence[RunResult], by_seed: Mapping[int, RunResult], of: float | None
-) -> VariantReach:
+def _variant_reach(variant: str, runs: Sequence[RunResult], by_seed: Mapping[int, RunResult]) -> VariantReach:
+    """Beside nothing yet."""
     per_seed = [_seed_reach(run, by_seed[run.seed]) for run in runs if run.seed in by_seed]
+    tokens = _mean(per_seed)
+    reason = None if tokens is not None else _reason(per_seed)
+    return VariantReach(variant=variant, tokens=tokens, share=None, reason=reason, per_seed=per_seed)
+
+
+def _beside(found: VariantReach, baseline: VariantReach) -> VariantReach:
+    """With its share of what the baseline takes over the very same seeds; null where that is not known of one."""
+    seeds = {reach.seed for reach in found.per_seed}
+    of = _mean([reach for reach in baseline.per_seed if reach.seed in seeds])
+    return found.model_copy(update={"share": found.tokens / of if found.tokens is not None and of else None})
+
+
+def _mean(per_seed: Sequence[SeedReach]) -> float | None:
+    """Null unless each got there."""
     found = [reach.tokens for reach in per_seed if reach.tokens is not None]
-    tokens = mean(found) if found and len(found) == len(per_seed) else None
-    base = of if of is not None or tokens is None else tokens
-    return VariantReach(
-        variant=variant,
-        tokens=tokens,
-        share=tokens / base if tokens is not None and base else None,
-        reason=None if tokens is not None else _reason(per_seed),
-        per_seed=per_seed,
-    )
+    return mean(found) if found and len(found) == len(per_seed) else None
 
 
 def _reason(per_seed: Sequence[SeedReach]) -> str:
