@@ -25,6 +25,11 @@ class TrainingConfig(Config):
 
     Length: exactly one of `steps`, `tokens` (rounded up to whole steps), `epochs` (over the train split).
     `batch_size` windows make one step. `warmup` and `decay` are steps where whole, else fractions of the run.
+    `z_loss` times the mean of (log sum exp of a position's logits)^2 joins the objective, and no score.
+    What begins with `embedding_` is for the matrices of the tying (one or two, and maps where a strategy has some; no
+    bias), in place of the value for all parameters: `embedding_eps` and `embedding_max_grad_norm` where not null, and
+    the rate times `embedding_learning_rate_factor`. `output_max_grad_norm` is for what the head alone gives to the
+    output embedding, before anything else joins it. See tiedlm/training/limits for what each limit is a norm of.
     Keys of an optimizer or schedule that is not chosen are null and must not be set.
     """
 
@@ -45,8 +50,13 @@ class TrainingConfig(Config):
     eps: Positive | None = None
     momentum: Fraction | None = None
     weight_decay: NonNegative = 0.1
-    embedding_weight_decay: NonNegative = 0.0
     max_grad_norm: Positive | None = 1.0
+    z_loss: NonNegative = 0.0
+    embedding_weight_decay: NonNegative = 0.0
+    embedding_learning_rate_factor: NonNegative = 1.0
+    embedding_eps: Positive | None = None
+    embedding_max_grad_norm: Positive | None = None
+    output_max_grad_norm: Positive | None = None
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     compile: Literal["auto"] | bool = "auto"
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$"), Execution()] = "auto"
@@ -87,6 +97,8 @@ class TrainingConfig(Config):
             foreign = {name for names in options.values() for name in names} - set(options[chosen])
             for name in sorted(foreign):
                 check(getattr(self, name) is None, f"{name} means nothing to {key}: {chosen}")
+        has_eps = self.optimizer == "adamw" or self.embedding_eps is None
+        check(has_eps, f"embedding_eps means nothing to optimizer: {self.optimizer}")
         check(len({*self.loggers}) == len(self.loggers), "loggers: one stands there more than once")
         check(self.min_learning_rate <= self.learning_rate, "min_learning_rate is above learning_rate")
         check(self.schedule != "constant" or self.min_learning_rate == 0, "min_learning_rate: the schedule is constant")

@@ -20,8 +20,9 @@ from tiedlm.streams import stream_seed
 from tiedlm.training.carried import CarriedState
 from tiedlm.training.checkpoint import Snapshot
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.limits import GradientLimits, OutputPath
 from tiedlm.training.memory import Peaks, read_peaks
-from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups
+from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups, set_learning_rate
 from tiedlm.training.precision import Machine
 from tiedlm.training.schedule import Schedule
 from tiedlm.training.step import TrainingStep
@@ -49,7 +50,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class StepRecord:
-    """What one step did: its number from 1, the mean loss in nats, the rate it used, the gradient's norm unclipped."""
+    """What one step did: its number from 1, the mean loss in nats, the rate it used, the gradient's norm unclipped.
+
+    The loss is the objective, with its penalties. A limit on the output path is already in the norm.
+    """
 
     step: int
     loss: float
@@ -75,10 +79,12 @@ class Training:
     ) -> None:
         self.model, self.batches, self.config, self.machine = model, batches, config, machine
         self.num_steps, self.micro_batch_size, self.seed = num_steps, micro_batch_size, seed
-        self.training_step = TrainingStep(model, machine)
+        self.training_step = TrainingStep(model, machine, config.z_loss)
         parts = parameter_parts(model)
         embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
-        self.optimizer = build_optimizer(parameter_groups(model, embeddings, config), config, machine)
+        groups = parameter_groups(model, embeddings, config)
+        self.optimizer = build_optimizer(groups, config, machine)
+        self.limits, self.output_path = GradientLimits(groups, config, model), OutputPath(model.tying, config)
         self.schedule = Schedule(config, num_steps)
         self.scaler = machine.scaler()
         self.progress = Progress()
@@ -97,8 +103,7 @@ class Training:
         """
         began, step = time.perf_counter(), self.progress.step
         rate = self.schedule(step)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        set_learning_rate(self.optimizer, rate, self.config)
         for source, target in self.model.tying.set_progress(step / self.num_steps):
             copy_optimizer_state(self.optimizer, source, target)
         ids, targets = self.batches.batch(step)
@@ -115,7 +120,7 @@ class Training:
             if not math.isfinite(loss):
                 raise RunError("diverged", f"the loss of step {step + 1} is {loss}", step + 1)
             self.scaler.unscale_(self.optimizer)
-            norm = float(self._clip())
+            norm = float(self.limits.clip())
             if not (math.isfinite(norm) or self.scaler.is_enabled()):
                 raise RunError("diverged", f"the gradient of step {step + 1} has the norm {norm}", step + 1)
             before = self.scaler.get_scale()
@@ -134,12 +139,15 @@ class Training:
         micro_batches = list(self._micro_batches(ids, targets))
         self.carried.begin(step)
         loss = torch.zeros((), device=self.machine.device)
-        for index, (rows, some_ids, some_targets) in enumerate(micro_batches):
-            torch.manual_seed(stream_seed(self.seed, "dropout", step, 0, index))
-            state = self.carried.rows(rows)
-            share, _ = self.training_step(some_ids, some_targets, num_targets, len(micro_batches), state)
-            self.scaler.scale(share).backward()
-            loss += share.detach()
+        with self.output_path.apart(self.scaler) as output_weight:
+            for index, (rows, some_ids, some_targets) in enumerate(micro_batches):
+                torch.manual_seed(stream_seed(self.seed, "dropout", step, 0, index))
+                state = self.carried.rows(rows)
+                share, _ = self.training_step(
+                    some_ids, some_targets, num_targets, len(micro_batches), state, output_weight
+                )
+                self.scaler.scale(share).backward()
+                loss += share.detach()
         return loss.item()
 
     def _micro_batches(self, ids: np.ndarray, targets: np.ndarray) -> Iterator[tuple[slice, Tensor, Tensor]]:
@@ -147,11 +155,6 @@ class Training:
         for start in range(0, len(ids), size):
             rows = slice(start, start + size)
             yield rows, torch.from_numpy(ids[rows]).to(device), torch.from_numpy(targets[rows]).to(device)
-
-    def _clip(self) -> Tensor:
-        """Clip by the norm over unique parameters; the norm before."""
-        limit = math.inf if self.config.max_grad_norm is None else self.config.max_grad_norm
-        return torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit)
 
     def _count(self, ids: np.ndarray, targets: np.ndarray, loss: float, seconds: float) -> None:
         progress, tokens = self.progress, int((targets != IGNORED).sum())

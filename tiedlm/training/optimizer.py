@@ -1,4 +1,4 @@
-"""The optimizer, and which parameters decay."""
+"""The optimizer, and what it does with which parameters."""
 
 from typing import Any
 
@@ -9,22 +9,30 @@ from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import Machine
 
 Group = dict[str, Any]
+EMBEDDINGS = "embeddings"
+"""The name of the group of the tying's matrices."""
 
 
 def parameter_groups(model: nn.Module, embeddings: list[nn.Parameter], config: TrainingConfig) -> list[Group]:
     """Every parameter once: embeddings, other matrices, and vectors (norms and biases, which never decay).
 
-    `embeddings` are the matrices whose decay is `embedding_weight_decay`: the same rule for one matrix or two.
+    `embeddings` are the matrices whose decay is `embedding_weight_decay`: the same rule for one matrix or two. Where
+    they have an epsilon of their own, their group has it.
     """
     embedding_ids = {id(parameter) for parameter in embeddings}
-    kinds: dict[str, list[nn.Parameter]] = {"embeddings": [], "matrices": [], "vectors": []}
+    kinds: dict[str, list[nn.Parameter]] = {EMBEDDINGS: [], "matrices": [], "vectors": []}
     for parameter in model.parameters():
         if parameter.dim() == 1:
             kinds["vectors"].append(parameter)
         else:
-            kinds["embeddings" if id(parameter) in embedding_ids else "matrices"].append(parameter)
-    decay = {"embeddings": config.embedding_weight_decay, "matrices": config.weight_decay, "vectors": 0.0}
-    return [{"name": kind, "params": found, "weight_decay": decay[kind]} for kind, found in kinds.items() if found]
+            kinds[EMBEDDINGS if id(parameter) in embedding_ids else "matrices"].append(parameter)
+    decay = {EMBEDDINGS: config.embedding_weight_decay, "matrices": config.weight_decay, "vectors": 0.0}
+    own = {} if config.embedding_eps is None else {"eps": config.embedding_eps}
+    return [
+        {"name": kind, "params": found, "weight_decay": decay[kind], **(own if kind == EMBEDDINGS else {})}
+        for kind, found in kinds.items()
+        if found
+    ]
 
 
 def build_optimizer(groups: list[Group], config: TrainingConfig, machine: Machine) -> torch.optim.Optimizer:
@@ -34,6 +42,15 @@ def build_optimizer(groups: list[Group], config: TrainingConfig, machine: Machin
         return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum or 0.0, fused=fused)
     assert config.betas is not None and config.eps is not None  # filled in by the config
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, eps=config.eps, fused=fused)
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float, config: TrainingConfig) -> None:
+    """Give each group of `parameter_groups` the rate of a step; that of the embeddings times their factor.
+
+    A decay is taken times the rate, so the factor is on it too; a factor of 0 leaves the embeddings as they start.
+    """
+    for group in optimizer.param_groups:
+        group["lr"] = rate * (config.embedding_learning_rate_factor if group["name"] == EMBEDDINGS else 1.0)
 
 
 def is_fused(config: TrainingConfig, machine: Machine) -> bool:
