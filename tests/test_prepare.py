@@ -141,6 +141,26 @@ def test_damaged_tokens_are_made_again_and_it_is_said(tmp_path: Path, corpus: di
     assert same(prepare(config_of(corpus), cache), first)
 
 
+@pytest.mark.parametrize("name", ["train.ids", "test.ids", "frequencies"])
+def test_one_flipped_bit_that_changes_neither_size_nor_time_is_found_before_a_run(
+    tmp_path: Path, corpus: dict[str, Any], name: str
+) -> None:
+    cache = tmp_path / "cache"
+    first = prepare(config_of(corpus), cache)
+    ids = first.split("train").ids.tolist()
+    path = token_folders(cache)[0] / name
+    stat, content = path.stat(), bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert find_prepared(config_of(corpus), cache) is not None, "at a glance it is what was written"
+    again = prepare(config_of(corpus), cache, verify=True)
+    assert [note.partition(" in ")[0] for note in again.notes] == ["the tokens"]
+    assert again.split("train").ids.tolist() == ids
+    assert (again.tokens_sha256, again.frequencies.tolist()) == (first.tokens_sha256, first.frequencies.tolist())
+    assert prepare(config_of(corpus), cache, verify=True).notes == []
+
+
 def test_what_an_interrupted_writer_left_is_cleared_away(tmp_path: Path, corpus: dict[str, Any]) -> None:
     cache = tmp_path / "cache"
     prepare(config_of(corpus), cache)

@@ -41,26 +41,27 @@ def default_cache_dir() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "tiedlm"
 
 
-def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT) -> PreparedData:
+def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
     """The tokens of a config, from the cache where they are there and whole, else made and stored.
 
+    With `verify` those in the cache are compared with their hashes first, which takes about two seconds a GB.
     Raises ConfigError where the request cannot be met, RunError where text cannot be had or stored.
     """
-    found = find_prepared(config, cache_dir)
+    found = find_prepared(config, cache_dir, verify=verify)
     if found:
         return found
     request = _Request(config, cache_dir)
     try:
-        return request.open(*_make(request, talk))
+        return request.open(*_make(request, talk, verify))
     except OSError as error:
         raise RunError("disk", f"{cache_dir} cannot be used as a cache: {error}") from error
 
 
-def find_prepared(config: DataConfig, cache_dir: Path) -> PreparedData | None:
+def find_prepared(config: DataConfig, cache_dir: Path, *, verify: bool = False) -> PreparedData | None:
     """What `prepare` would give, where it is in the cache already; the text itself is not read."""
     request = _Request(config, cache_dir)
     counts = request.stored_counts()
-    meta = read_meta(request.folder(counts)) if counts else None
+    meta = read_meta(request.folder(counts), verify=verify) if counts else None
     return request.open(counts, meta, []) if counts and meta else None
 
 
@@ -101,7 +102,7 @@ def _key(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps([POLICY, *parts], sort_keys=True).encode()).hexdigest()[:40]
 
 
-def _make(request: _Request, talk: Talk) -> tuple[TextCounts, TokensMeta, list[str]]:
+def _make(request: _Request, talk: Talk, verify: bool) -> tuple[TextCounts, TokensMeta, list[str]]:
     """Read, count and tokenize; of several processes that want the same tokens one makes them, the others wait."""
     talk.say(f"reading {request.corpus.label}")
     text = request.corpus.read(talk)
@@ -110,7 +111,7 @@ def _make(request: _Request, talk: Talk) -> tuple[TextCounts, TokensMeta, list[s
     refuse_empty(counts, request.corpus.label)
     folder, notes = request.folder(counts), list[str]()
     with _alone(folder, talk):
-        meta = read_meta(folder)
+        meta = read_meta(folder, verify=verify)
         if meta is None:
             if (folder / META).exists():
                 notes.append(f"the tokens in {folder} were damaged and have been made again")

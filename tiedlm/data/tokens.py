@@ -157,22 +157,26 @@ def clear(folder: Path) -> None:
         path.unlink()
 
 
-def read_meta(folder: Path) -> TokensMeta | None:
-    """What `folder` holds; None where it is not there, not whole or not what was written."""
+def read_meta(folder: Path, *, verify: bool = False) -> TokensMeta | None:
+    """What `folder` holds; None where it is not there, not whole or not what was written.
+
+    To `verify` is to read every byte: a bit that a disk has lost changes neither a file's size nor its time.
+    """
     try:
         meta = TokensMeta.model_validate_json((folder / META).read_bytes())
-        whole = all(_is_whole(folder / name, stamp) for name, stamp in meta.files.items())
+        whole = all(_is_whole(folder / name, stamp, verify) for name, stamp in meta.files.items())
     except (OSError, pydantic.ValidationError):
         return None
     return meta if whole else None
 
 
-def _is_whole(path: Path, stamp: FileStamp) -> bool:
-    """A file of the right size and time is taken as it is; one of another time (a copy) is read and compared."""
+def _is_whole(path: Path, stamp: FileStamp, verify: bool) -> bool:
+    """A file of the right size and time is taken as it is; one of another time (a copy) is read and compared too."""
     stat = path.stat()
     if stat.st_size != stamp.bytes:
         return False
-    return stat.st_mtime_ns == stamp.mtime_ns or _sha256(path) == stamp.sha256
+    is_as_left = not verify and stat.st_mtime_ns == stamp.mtime_ns
+    return is_as_left or _sha256(path) == stamp.sha256
 
 
 def _stamp(path: Path) -> FileStamp:

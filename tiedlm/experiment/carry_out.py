@@ -27,7 +27,7 @@ def carry_out(
     """
     for each in (run, *siblings):
         check_loggers(each.config.training.loggers)
-    prepared = prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk)
+    prepared = prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk, verify=True)
     for note in prepared.notes:
         talk.say(f"{prefix}{note}")
     for each in (run, *siblings):

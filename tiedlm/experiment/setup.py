@@ -92,6 +92,7 @@ def open_run(directory: Path, cache_dir: Path, talk: Talk = SILENT, device: str 
         raw = {**config.training.model_dump(mode="json"), "device": device}
         training = parse(TrainingConfig, raw, "--device", "training")
         config = config.model_copy(update={"training": training})
+    prepare(config.data, cache_dir, talk, verify=True)
     setup = set_up(config, cache_dir, talk)
     snapshot = load_newest(folder.checkpoints, talk, optimizer=False)
     if snapshot is None:
