@@ -62,7 +62,12 @@ def over_text(pairs: Sequence[tuple[RunResult, RunResult]], split: str, scores_o
 def bootstrap_ratio(
     sums: "np.ndarray", counts: "np.ndarray", num_resamples: int = NUM_RESAMPLES, confidence: float = 0.95
 ) -> Interval:
-    """Percentile interval of sum(sums) / sum(counts) when the clusters, both (K,), are drawn anew with replacement."""
+    """Interval of sum(sums) / sum(counts) when the clusters, both (K,), are drawn anew with replacement.
+
+    Of percentiles further out than `confidence` says, by what a t-interval of K values is longer than the plain
+    percentiles (Hesterberg 2015, the "expanded percentile interval"): with ten clusters those hold the truth in about
+    88 % for 95 %.
+    """
     return bootstrap_ratios(sums[None], counts[None], num_resamples, confidence)[0]
 
 
@@ -85,9 +90,20 @@ def bootstrap_ratios(
         times = np.bincount(drawn.ravel(), minlength=size[0] * num_clusters).reshape(size).astype(np.float64)
         below = times @ counts.T.astype(np.float64)  # (R, J)
         found.append(np.divide(times @ sums.T, below, out=np.full(below.shape, np.nan), where=below > 0))
-    tail = (1 - confidence) / 2
-    ends = np.nanquantile(np.concatenate(found), [tail, 1 - tail], axis=0)
-    return [(float(low), float(high)) for low, high in ends.T]
+    tails = [_tail(int(num), confidence) for num in (counts > 0).sum(axis=1)]
+    ratios = np.concatenate(found).T
+    ends = (np.nanquantile(ratio, [tail, 1 - tail]) for ratio, tail in zip(ratios, tails, strict=True))
+    return [(float(low), float(high)) for low, high in ends]
+
+
+def _tail(num_clusters: int, confidence: float) -> float:
+    """The share of resamples beyond either end."""
+    from scipy.special import ndtr, stdtrit
+
+    if num_clusters < 2:
+        return (1 - confidence) / 2
+    quantile = float(stdtrit(num_clusters - 1, 0.5 + confidence / 2))
+    return float(ndtr(-quantile * math.sqrt(num_clusters / (num_clusters - 1))))
 
 
 @dataclass(frozen=True)
