@@ -179,6 +179,13 @@ def test_a_run_whose_parent_is_killed_saves_its_state_and_ends(tmp_path: Path) -
         pass
 
 
+@pytest.mark.parametrize("said", ["", '{"run": {"con'])
+def test_a_worker_whose_parent_was_killed_before_it_said_what_to_do_ends_without_a_word(said: str) -> None:
+    command = [sys.executable, "-P", "-m", "tiedlm.experiment.worker"]
+    done = subprocess.run(command, input=said, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
 def test_what_the_run_raises_is_raised_here(tmp_path: Path) -> None:
     """A request that is wrong, a memory that is too small: each as what it is, with all its words."""
     with pytest.raises(ConfigError, match="300") as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from finished_runs import run_result
-from small_runs import small_config, small_run
+from small_runs import Heard, small_config, small_run
 
 from tiedlm.config import ConfigError
 from tiedlm.errors import RunError
@@ -180,6 +180,39 @@ def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
         other.send_signal(signal.SIGKILL)
     with RunFolder(tmp_path).lock():
         assert str(os.getpid()) in (tmp_path / "lock.json").read_text()
+
+
+_ORPHAN = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+print(child.stdout.readline(), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_holder_whose_parent_was_killed_is_waited_for_and_one_whose_parent_lives_is_not(tmp_path: Path) -> None:
+    """The first is about to save and end."""
+    command = [sys.executable, "-c", _ORPHAN, _HOLD, str(tmp_path), "3"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "held\n"
+        with pytest.raises(RunError, match="is in use by process"), RunFolder(tmp_path).lock():
+            pass
+        parent.kill()
+        parent.wait()
+        heard = Heard()
+        with RunFolder(tmp_path).lock(heard):
+            assert str(os.getpid()) in (tmp_path / "lock.json").read_text()
+    assert [line for line in heard.lines if line.startswith("waiting for process") and "parent is gone" in line]
+
+
+def test_who_takes_the_folder_clears_away_what_a_killed_process_had_begun_to_write(tmp_path: Path) -> None:
+    store = claimed(tmp_path)
+    store.evaluation_file("test").parent.mkdir()
+    for path in (store.result_file, store.evaluation_file("test")):
+        (path.parent / f".{path.name}.x1y2.part").write_bytes(b"half")
+    with store.lock():
+        assert not list(store.path.rglob("*.part"))
 
 
 def test_a_folder_that_cannot_be_made_is_a_matter_of_the_disk(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def execute(
     folder = RunFolder(run.directory)
     if not fresh:
         folder.check_identity(run.config)
-    with folder.lock():
+    with folder.lock(talk):
         if fresh:
             folder.clear()
         done = folder.result()

@@ -18,10 +18,13 @@ from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.results import RunFailure, RunResult
 from tiedlm.files import write_atomic
+from tiedlm.talk import SILENT, Talk
 from tiedlm.training.loggers import FOLDERS as LOGGERS
 
 Record = TypeVar("Record", bound=Config)
 VOCABULARY_FILE = "vocabulary.npz"
+_PATIENCE = 600
+"""Seconds in which a process that was told to end has taken its step and saved."""
 
 
 class RunFolder:
@@ -117,21 +120,29 @@ class RunFolder:
             raise RunError("disk", f"{self.path} could not be cleared: {error}") from error
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self, talk: Talk = SILENT) -> Iterator[None]:
         """Hold the folder for this process, until it ends.
 
         Raises RunError("busy") that names the holder where another does, RunError("disk") where nothing can be written.
+        A holder whose parent was killed is about to save and end: it is waited for, and `talk` says so.
         """
         import os
 
         from filelock import FileLock, Timeout
 
         holder = self.path / "lock.json"
-        lock = FileLock(self.path / "lock", timeout=0)
+        lock = FileLock(self.path / "lock", timeout=0.2)  # one that ends just now is let end
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock.acquire()
-            write_atomic(holder, json.dumps({"process": os.getpid()}))
+            try:
+                lock.acquire()
+            except Timeout:
+                if not _is_orphan(holder):
+                    raise
+                talk.say(f"waiting for {_holder(holder)}, whose parent is gone, to save its state and end")
+                lock.acquire(timeout=_PATIENCE)
+            self._drop_partial_files()
+            write_atomic(holder, json.dumps({"process": os.getpid(), "parent": os.getppid()}))
         except Timeout:
             raise RunError("busy", f"{self.path} is in use by {_holder(holder)}") from None
         except (OSError, RunError) as error:
@@ -143,6 +154,25 @@ class RunFolder:
         finally:
             holder.unlink(missing_ok=True)
             lock.release()
+
+    def _drop_partial_files(self) -> None:
+        """Remove what a process that was killed had begun to write."""
+        for folder in (self.path, self.path / "evaluation"):
+            for left in folder.glob(".*.part"):
+                left.unlink(missing_ok=True)
+
+
+def _is_orphan(holder: Path) -> bool:
+    """Whether the process that holds the folder has lost its parent, with which it ends."""
+    import os
+
+    try:
+        os.kill(int(json.loads(holder.read_bytes())["parent"]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return False  # there and another user's, or not known
+    return False
 
 
 def _holder(path: Path) -> str:

@@ -23,7 +23,10 @@ def main() -> int:
     """Carry out the run described by the first line of standard input; 0 done, 1 failed, 2 wrong, 130/143 stopped."""
     if sys.stderr is None:  # closed by whoever started us: the work goes on
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    request = json.loads(sys.stdin.readline())
+    line = sys.stdin.readline()
+    if not line.endswith("\n"):  # whoever started us was killed before it could say what for
+        return 1
+    request = json.loads(line)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         from tiedlm.experiment.run import execute  # imports torch, so only once the parent is being watched
