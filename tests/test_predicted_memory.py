@@ -121,6 +121,17 @@ def test_a_smaller_micro_batch_needs_less_and_holds_the_gradients_beside_its_act
     assert halves.persistent_bytes == whole.persistent_bytes
 
 
+def test_a_limit_on_the_output_path_takes_one_more_gradient_of_a_shared_matrix_and_a_cap_none() -> None:
+    """Between micro-batches the head's gradient stands beside the lookup's; two matrices have two anyway."""
+    ones = Target("cpu", "fp32", 1)
+    for tying, matrices in (("tied", 1), ("untied", 0)):
+        plain, limited = (predicted(tying, target=ones, **keys) for keys in ({}, {"output_max_grad_norm": 1.0}))
+        assert peak(limited) - peak(plain) == matrices * 4 * V * D
+        assert limited.categories["gradients"] - plain.categories["gradients"] == matrices * 4 * V * D
+        assert persistent(limited) == persistent(plain)
+    assert peak(predicted(logit_softcap=30.0)) == peak(predicted())
+
+
 def test_another_device_and_precision_than_this_machines_are_predicted() -> None:
     """Dropout in attention: the CPU keeps (T, T) weights, fused attention on a GPU does not."""
     gpu = predicted(dropout=0.1, target=Target("cuda", "bf16", B))

@@ -216,7 +216,7 @@ def _errors(scores: Tensor, targets: Tensor, weights: Tensor | None, softcap: fl
     """The gradient of the sum before the scores were capped, row by row, 0 where ignored. scores (R, V).
 
     Of the nll it is softmax minus the one-hot target. With `weights` (R,) of 1 + 2 c L the softmax has the gradient of
-    c L^2 too, L the log of the row's sum. A cap has the slope 1 - tanh^2.
+    c L^2 too, L the log of the row's sum. A cap has the slope 1 - tanh^2, which takes the place of the scores.
     """
     errors = scores.softmax(-1)
     if weights is not None:
@@ -225,7 +225,7 @@ def _errors(scores: Tensor, targets: Tensor, weights: Tensor | None, softcap: fl
     rows = torch.arange(len(targets), device=targets.device)
     errors[rows, targets.clamp(min=0)] -= 1
     if softcap is not None:
-        errors *= 1 - (scores / softcap).square()
+        errors *= scores.div_(softcap).square_().neg_().add_(1)
     return errors.mul_(scored.unsqueeze(1))
 
 

@@ -30,7 +30,8 @@ OUT_OF_MEMORY = 3
 """Exit code of a trial that did not fit."""
 _LENGTHS = ("steps", "tokens", "epochs")
 _RATES = ("learning_rate", "min_learning_rate", "schedule", "warmup", "decay", "milestones", "gamma", "weight_decay")
-_TAKES_NO_MEMORY = {*_LENGTHS, *_RATES, "embedding_weight_decay", "betas", "eps"}
+_OF_EMBEDDINGS = ("embedding_weight_decay", "embedding_learning_rate_factor", "embedding_eps")
+_TAKES_NO_MEMORY = {*_LENGTHS, *_RATES, *_OF_EMBEDDINGS, "betas", "eps"}
 
 
 class Agreement(Config):

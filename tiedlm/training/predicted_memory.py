@@ -25,6 +25,7 @@ from tiedlm.model.lstm import LstmLayer
 from tiedlm.model.parameters import parameter_parts
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import CATEGORIES, Footprint, Phase
+from tiedlm.training.limits import GradientLimits, OutputPath
 from tiedlm.training.optimizer import build_optimizer, parameter_groups
 from tiedlm.training.precision import Machine, PrecisionName
 from tiedlm.training.step import TrainingStep
@@ -73,8 +74,10 @@ class _Step:
         _keep_gates(model)
         parts = parameter_parts(model)
         embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
-        self.optimizer = build_optimizer(parameter_groups(model, embeddings, training), training, machine)
-        self.module = TrainingStep(model, machine).train()
+        groups = parameter_groups(model, embeddings, training)
+        self.optimizer = build_optimizer(groups, training, machine)
+        self.limits, self.output_path = GradientLimits(groups, training, model), OutputPath(model.tying, training)
+        self.module, self.scaler = TrainingStep(model, machine, training.z_loss).train(), machine.scaler()
 
     def trace(self, vocab_size: int, seq_len: int) -> "_Tracker":
         """Follow the second step, for which the optimizer's state is there."""
@@ -95,15 +98,18 @@ class _Step:
         # of more micro-batches the second is like all further ones: gradients stand beside its activations
         num_micro_batches = min(-(-batch_size // size), 2)
         with head.few_chunks(), tracker:
-            for _ in range(num_micro_batches):
-                tracker.phase = "forward"
-                share, _ = self.module(ids, targets, batch_size * seq_len, num_micro_batches)
-                tracker.phase = "backward"
-                share.backward()
-                del share
+            with self.output_path.apart(self.scaler) as weight:
+                if weight is not None:
+                    weight.register_post_accumulate_grad_hook(tracker.hold_gradient)
+                for _ in range(num_micro_batches):
+                    tracker.phase = "forward"
+                    share, _ = self.module(ids, targets, batch_size * seq_len, num_micro_batches, None, weight)
+                    tracker.phase = "backward"
+                    share.backward()
+                    del share
+            del weight
             tracker.phase = "update"
-            if self.training.max_grad_norm is not None:
-                torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+            self.limits.clip()
             self.optimizer.step()
         return tracker
 
