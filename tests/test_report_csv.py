@@ -58,6 +58,40 @@ def test_a_difference_stands_at_its_variant_for_each_seed_and_over_them() -> Non
     assert list(values(comparison, variant="untied", metric="difference")) == []
 
 
+def test_a_body_of_equal_size_has_no_verdict_but_by_itself_and_the_variant_that_of_both() -> None:
+    """A reader who filters by `verdict` must not find one that only both ways of matching may give."""
+    added = {"matched_width": 0.05, "matched_depth": -0.05}
+    names = [f"tied+{role.removeprefix('matched_')}" for role in added]
+    results = [*runs("untied", UNTIED_NATS), *runs("tied", TIED_NATS)]
+    for name, (role, shift) in zip(names, added.items(), strict=True):
+        shifted = runs(
+            name, [nats + shift for nats in UNTIED_NATS[:2]] + [nats + 1.01 * shift for nats in UNTIED_NATS[2:]]
+        )
+        added_as = {"role": role, "of": "tied"}
+        untied = results[0].parameters
+        results += [
+            run.model_copy(update={"config": run.config | {"added": added_as}, "parameters": untied}) for run in shifted
+        ]
+    comparison = summarize(results, [], "example", "untied", ["tied", "untied", *names])
+    assert [value(comparison, variant=name, split="test", metric="verdict_by_itself") for name in names] == [
+        "worse",
+        "better",
+    ]
+    assert {line["variant"] for line in lines(comparison) if line["metric"] == "verdict"} == {"tied"}
+    found = value(comparison, variant="tied", split="test", metric="verdict_at_equal_parameters")
+    assert found == "cannot_tell"
+    assert not any(found.is_primary for found in comparison.all_differences if found.variant != "tied")
+
+
+def test_a_p_value_says_how_many_it_was_corrected_for() -> None:
+    names = ("tied", "soft", "half")
+    shifted = (runs(name, [nats - 0.01 * place for nats in TIED_NATS]) for place, name in enumerate(names))
+    results = [*runs("untied", UNTIED_NATS), *(run for own in shifted for run in own)]
+    comparison = summarize(results, [], "example", "untied", ["untied", *names])
+    corrected = [value(comparison, variant=name, split="test", metric="difference_p_corrected_for") for name in names]
+    assert corrected == ["1", "2", "2"]
+
+
 def test_points_of_a_curve_have_a_step() -> None:
     results = [run.model_copy(update={"validation_curve": curve(run)}) for run in runs("tied", TIED_NATS)]
     comparison = summarize(results, [], "example", "tied", ["tied"])

@@ -71,7 +71,7 @@ def compare_at_equal_parameters(
     bodies: dict[str, list[MatchedBody]] = {}
     for variant, own in runs.items():
         of = matched_of(own[0])
-        judged = judge(measured.get(variant, []), variant, smallest_worthwhile)
+        judged = judge(measured.get(variant, []), None, smallest_worthwhile)
         if of is not None and of != baseline and any(found.split == split for found in judged):
             bodies.setdefault(of, []).append(_body(own[0], runs[baseline][0], split, judged))
     compared = [

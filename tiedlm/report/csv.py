@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tiedlm.comparison.budget import Budget
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.summary import SeedRun, SeedScore, SplitSummary, VariantSummary
@@ -56,9 +57,11 @@ def figures(comparison: Comparison) -> Iterator[Figure]:
             yield from _of_run(variant.name, run)
         for split, summary in variant.splits.items():
             yield from _of_split(variant.name, split, summary)
-        for difference in comparison.all_differences:
+        for difference in comparison.differences:
             if difference.variant == variant.name:
                 yield from _of_difference(difference)
+        if comparison.budget:
+            yield from _at_equal_parameters(variant.name, comparison.budget)
 
 
 def _of_variant(variant: VariantSummary) -> Iterator[Figure]:
@@ -102,7 +105,17 @@ def _of_score(variant: str, split: str, score: SeedScore) -> Iterator[Figure]:
         yield Figure(variant, score.seed, split, metric, getattr(score, metric))
 
 
-def _of_difference(difference: Difference) -> Iterator[Figure]:
+def _at_equal_parameters(variant: str, budget: Budget) -> Iterator[Figure]:
+    """What is concluded of a variant; of a body of the baseline's size its difference, which alone is no verdict."""
+    for each in budget.equal_parameters:
+        if each.variant == variant:
+            yield Figure(variant, None, each.split, "verdict_at_equal_parameters", each.verdict)
+            yield Figure(variant, None, each.split, "p_difference_at_equal_parameters", each.p_difference)
+        for difference in (found for body in each.bodies if body.variant == variant for found in body.differences):
+            yield from _of_difference(difference, "verdict_by_itself")
+
+
+def _of_difference(difference: Difference, verdict: str = "verdict") -> Iterator[Figure]:
     low, high = difference.ci95_seeds or (None, None)
     low_text, high_text = difference.ci95_text or (None, None)
     over_seeds = {
@@ -113,7 +126,9 @@ def _of_difference(difference: Difference) -> Iterator[Figure]:
         "difference_ci95_text_low": low_text,
         "difference_ci95_text_high": high_text,
         "difference_p": difference.p_difference,
-        "verdict": difference.verdict,
+        "difference_p_corrected_for": difference.num_corrected_for if difference.p_difference is not None else None,
+        "pairing": difference.pairing.level,
+        verdict: difference.verdict,
     }
     for metric, value in over_seeds.items():
         yield Figure(difference.variant, None, difference.split, metric, value)
