@@ -197,10 +197,13 @@ def test_a_carried_state_scores_each_token_as_one_long_pass_does_whatever_the_wi
 
 
 def test_generation_with_a_carried_state_is_that_with_all_of_the_text_in_view() -> None:
-    model = model_of().float()
-    carried = list(generate(model, [3, 1, 4], num_tokens=20, max_context=None, seed=1))
-    assert carried == list(generate(model, [3, 1, 4], num_tokens=20, max_context=100, seed=1))
-    assert carried != list(generate(model, [3, 1, 4], num_tokens=20, max_context=2, seed=1))
+    model = model_of()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3)  # sharp, so that a wrong state shows in what is drawn
+    carried = list(generate(model, [3, 1, 4], num_tokens=60, max_context=None, seed=1))
+    assert carried == list(generate(model, [3, 1, 4], num_tokens=60, max_context=100, seed=1))
+    assert carried != list(generate(model, [3, 1, 4], num_tokens=60, max_context=2, seed=1))
 
 
 def footprint(precision: Any, seq_len: int = T, **changes: Any) -> Footprint:
