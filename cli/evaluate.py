@@ -10,6 +10,13 @@ from . import options
 from .output import console, print_json
 
 
+class Checkpoint(StrEnum):
+    """Which weights of a run."""
+
+    LAST = "last"
+    BEST = "best"
+
+
 class Split(StrEnum):
     """The splits of a text."""
 
@@ -25,6 +32,10 @@ def evaluate(
         int | None, typer.Option("--seq-len", min=1, help="Tokens in a window; as in training if none.")
     ] = None,
     stride: Annotated[int | None, typer.Option("--stride", min=1, help="Tokens from one window to the next.")] = None,
+    checkpoint: Annotated[
+        Checkpoint,
+        typer.Option("--checkpoint", help="The last, which runs are compared by, or the best in validation."),
+    ] = Checkpoint.LAST,
     cache_dir: options.CacheDir = None,
     device: options.Device = None,
     as_json: options.Json = False,
@@ -41,6 +52,7 @@ def evaluate(
         stride=stride,
         cache_dir=options.cache_folder(cache_dir),
         device=device,
+        checkpoint=checkpoint.value,
         talk=Talk(),
     )
     if as_json:

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import math
 import os
 import pickle
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from tiedlm.errors import RunError
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import build_model
 from tiedlm.talk import SILENT
-from tiedlm.training.checkpoint import Snapshot, load_newest, save, whats_wrong
+from tiedlm.training.checkpoint import Snapshot, load_newest, load_step, save, validated, whats_wrong
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.loop import Training
 from tiedlm.training.precision import resolve_machine
@@ -110,6 +112,35 @@ def test_the_last_ones_are_kept_by_number(tmp_path: Path) -> None:
     found = load_newest(tmp_path, SILENT)
     assert found is not None
     assert found.step == 100
+
+
+def scored(step: int, score: float | None) -> Snapshot:
+    return replace(snapshot(step), validation=score)
+
+
+def test_the_best_in_validation_stays_whatever_its_number(tmp_path: Path) -> None:
+    for step, score in ((8, 3.0), (9, 2.0), (10, None), (11, 2.5), (100, 2.5)):
+        save(tmp_path, scored(step, score), keep_last=1)
+    assert names(tmp_path) == ["step-100", "step-9"]
+    assert validated(tmp_path) == {9: 2.0, 100: 2.5}
+    best, newest = load_step(tmp_path, 9, SILENT), load_newest(tmp_path, SILENT)
+    assert best is not None and newest is not None
+    assert (best.step, best.validation, newest.step) == (9, 2.0, 100), "what is gone on from is the newest"
+    assert load_step(tmp_path, 10, SILENT) is None
+    save(tmp_path, scored(101, 1.5), keep_last=1)
+    assert names(tmp_path) == ["step-101"], "there is one best"
+    (tmp_path / "step-101" / "progress.json").write_text("no JSON")
+    save(tmp_path, scored(102, 4.0), keep_last=1)
+    assert names(tmp_path) == ["step-102"], "what is damaged is the best of nothing"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path, value: float) -> None:
+    save(tmp_path, snapshot(3), keep_last=1)
+    with pytest.raises(RunError, match="after step 4 w is not finite") as error:
+        save(tmp_path, snapshot(4, value), keep_last=1)
+    assert (error.value.kind, error.value.step) == ("diverged", 4)
+    assert names(tmp_path) == ["step-3"]
 
 
 def test_there_is_nothing_to_load_where_nothing_was_saved(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from small_runs import Heard, cache_of, carry_out, small_run, stop_at
+from small_runs import Heard, cache_of, carry_out, checkpoints, metrics, newest_step, small_run, stop_at, weights
 
 from tiedlm.config import ConfigError
 from tiedlm.data.config import SPLITS, Split
@@ -123,3 +124,50 @@ def test_another_text_than_the_run_saw_is_refused(tmp_path: Path) -> None:
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds no run"):
         evaluate_run(tmp_path, "test", cache_dir=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def wavering(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Steps too large: it gets worse again."""
+    often = ("training.evaluate_every=3", "training.checkpoint_every=3", "training.keep_last=1")
+    run = small_run(tmp_path_factory.mktemp("wavering"), "training.steps=20", "training.learning_rate=0.3", *often)
+    with pytest.raises(Interrupted):
+        carry_out(run, talk=stop_at(10))
+    return run
+
+
+def test_the_best_in_validation_is_kept_besides_the_last_and_can_be_scored(wavering: Run) -> None:
+    """Also across a stop, whose step is saved without having been validated."""
+    carry_out(wavering)
+    scores = {line["step"]: line["validation_nll"] for line in metrics(wavering) if "validation_nll" in line}
+    best = min(scores, key=lambda step: scores[step])
+    assert checkpoints(wavering) == sorted([f"step-{best}", "step-20"])
+    heard = Heard()
+    document = evaluate(wavering, "validation", checkpoint="best", talk=heard)
+    last = evaluate(wavering, "validation")
+    assert document["nll"] == pytest.approx(scores[best], rel=1e-6) and document["nll"] < last["nll"]
+    assert (document["checkpoint"], last["checkpoint"]) == ("best", "last")
+    assert any(f"step {best}" in line for line in heard.lines)
+
+
+def test_the_end_is_the_best_where_nothing_scored_better(trained: tuple[Run, RunResult]) -> None:
+    assert evaluate(trained[0], "test", checkpoint="best")["nll"] == trained[1].splits["test"].nll
+
+
+def test_without_a_score_there_is_no_best(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    with pytest.raises(Interrupted):
+        carry_out(run, talk=stop_at(2))
+    with pytest.raises(ConfigError, match="evaluate_every") as error:
+        evaluate(run, "test", checkpoint="best")
+    assert error.value.problems[0].key == "--checkpoint"
+
+
+def test_of_a_run_that_diverged_the_last_finite_weights_are_kept_and_can_be_scored(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "training.learning_rate=1e16", "training.steps=50", "training.checkpoint_every=1")
+    with pytest.raises(RunError) as failed:
+        carry_out(run)
+    assert failed.value.kind == "diverged"
+    found = weights(run)
+    assert all(np.isfinite(tensor).all() for tensor in found.values())
+    assert newest_step(run) >= 1

@@ -64,8 +64,13 @@ def _forecast(run: Run, cache_dir: Path, waits: bool) -> dict[str, Any]:
         "state_bytes": None if total is None else total * (2 + moments) * _FLOAT,
         "predicted_peak_bytes": footprint.peak_bytes if footprint else None,
         "predicted": footprint.model_dump(mode="json") if footprint else None,
-        "disk_bytes": None if total is None else total * (1 + moments) * _FLOAT * training.keep_last,
+        "disk_bytes": None if total is None else total * (1 + moments) * _FLOAT * _num_checkpoints(training),
     }
+
+
+def _num_checkpoints(training: TrainingConfig) -> int:
+    """Those that stay: the last ones, and the best where the validation split is scored on the way."""
+    return training.keep_last + int(bool(training.evaluate_every and training.checkpoint_every))
 
 
 def _moments(training: TrainingConfig) -> int:

@@ -1,7 +1,7 @@
 """A trained run again: score a split another way, or continue a text. Nothing that is stored changes."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tiedlm.config import ConfigError, Problem
 from tiedlm.data.config import Split
@@ -21,13 +21,14 @@ def evaluate_run(
     seq_len: int | None = None,
     stride: int | None = None,
     device: str | None = None,
+    checkpoint: Literal["last", "best"] = "last",
     talk: Talk = SILENT,
 ) -> dict[str, Any]:
-    """Score a split with the newest checkpoint; the document that `tiedlm evaluate --json` prints.
+    """Score a split with the newest checkpoint, or the one that validated best; what `tiedlm evaluate --json` prints.
 
     Raises ConfigError where the windows do not fit the model, RunError where there is no valid checkpoint.
     """
-    setup = open_run(directory, cache_dir, talk, device)
+    setup = open_run(directory, cache_dir, talk, device, checkpoint)
     settings, model = setup.config.evaluation, setup.config.model
     for key, given in (("--seq-len", seq_len), ("--stride", stride)):
         if given is not None and model.carries_state:
@@ -44,6 +45,7 @@ def evaluate_run(
     return {
         "run": str(directory),
         "split": split,
+        "checkpoint": checkpoint,
         **result.model_dump(),
         "precision": setup.machine.precision,
         "nats_per_token": nats_per_token(result.nll, result.tokens),

@@ -145,11 +145,13 @@ class _Execution:
                 record = training.advance()
                 self._note(_line(record), loggers)
                 update(record.step, _words(record, training))
+                validation = None
                 if _due(record.step, settings.evaluate_every) and not training.done:
-                    self._note(self._validate(record), loggers)
+                    validation = self._validate(record)
+                    self._note(validation, loggers)
                 if _due(record.step, settings.checkpoint_every) or training.done or self.stop.received:
                     loggers.flush()
-                    self._save()
+                    self._save(validation)
                 if self.stop.received and not training.done:
                     message = f"{self.run.label}: stopped after step {record.step}, state saved; run it again to go on"
                     raise Interrupted(self.stop.received, message)
@@ -158,8 +160,10 @@ class _Execution:
         self.metrics.add(line)
         loggers.add(line)
 
-    def _save(self) -> None:
-        snapshot = replace(self.training.snapshot(), tokens_sha256=self.setup.data.tokens_sha256)
+    def _save(self, validation: Mapping[str, float] | None) -> None:
+        score = validation["validation_nll"] / validation["validation_tokens"] if validation else None
+        tokens = self.setup.data.tokens_sha256
+        snapshot = replace(self.training.snapshot(), tokens_sha256=tokens, validation=score)
         checkpoint.save(self.folder.checkpoints, snapshot, self.settings.keep_last)
 
     def _predict(self) -> Footprint:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.store import RunFolder
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.talk import SILENT, Talk
-from tiedlm.training.checkpoint import Snapshot, load_newest
+from tiedlm.training.checkpoint import Snapshot, load_newest, load_step, validated
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import Machine, resolve_machine
 
@@ -81,8 +82,14 @@ def set_up(config: RunConfig, cache_dir: Path, talk: Talk = SILENT) -> Setup:
     return Setup(config, machine, data, model.to(machine.device))
 
 
-def open_run(directory: Path, cache_dir: Path, talk: Talk = SILENT, device: str | None = None) -> Setup:
-    """A trained run again, with the weights of its newest checkpoint.
+def open_run(
+    directory: Path,
+    cache_dir: Path,
+    talk: Talk = SILENT,
+    device: str | None = None,
+    which: Literal["last", "best"] = "last",
+) -> Setup:
+    """A trained run again, with the weights of its newest checkpoint, or of the one that validated best.
 
     Raises ConfigError where the folder holds no run or its text has changed, RunError where no checkpoint is valid.
     """
@@ -94,10 +101,29 @@ def open_run(directory: Path, cache_dir: Path, talk: Talk = SILENT, device: str 
         config = config.model_copy(update={"training": training})
     prepare(config.data, cache_dir, talk, verify=True)
     setup = set_up(config, cache_dir, talk)
-    snapshot = load_newest(folder.checkpoints, talk, optimizer=False)
+    if which == "best":
+        step = _best_step(folder)
+        talk.say(f"the best in validation of what was saved: step {step}")
+        snapshot = load_step(folder.checkpoints, step, talk, optimizer=False)
+    else:
+        snapshot = load_newest(folder.checkpoints, talk, optimizer=False)
     if snapshot is None:
         way_out = "a trial keeps none once it is finished" if config.is_trial else "train the run again"
         raise RunError("corrupt", f"{folder.checkpoints} holds no valid checkpoint; {way_out}")
     setup.check_tokens(snapshot)
     setup.model.load_state_dict(snapshot.weights)
     return setup
+
+
+def _best_step(folder: RunFolder) -> int:
+    """The step of the best of the checkpoints whose score on the validation split is known; the result knows the end's."""
+    scores, result = validated(folder.checkpoints), folder.result()
+    if result is not None:
+        end = result.splits["validation"]
+        scores[result.steps] = end.nll / end.tokens
+    if not scores:
+        message = (
+            "best: no checkpoint was saved at a step where training.evaluate_every had the validation split scored"
+        )
+        raise ConfigError(Problem("--checkpoint", message))
+    return min(scores, key=lambda step: (scores[step], -step))  # of equals the later

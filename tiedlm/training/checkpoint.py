@@ -11,6 +11,8 @@ import os
 import pickle
 import re
 import shutil
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,13 +30,15 @@ _NAME = re.compile(r"step-(\d+)")
 _MANIFEST = "manifest.json"
 _FILES = ("model.safetensors", "optimizer.pt", "progress.json")
 _STATE = "state.safetensors"
+_VALIDATION = "validation_nats_per_token"
 
 
 @dataclass
 class Snapshot:
     """Everything that one more step needs: tensors by name, optimizer state, counters as plain JSON values.
 
-    `tokens_sha256` tells the tokens that it was trained on, `state` what a recurrent body goes on from.
+    `tokens_sha256` tells the tokens that it was trained on, `state` what a recurrent body goes on from, `validation`
+    the nats per token of the validation split, where it was scored at this very step.
     """
 
     step: int
@@ -43,14 +47,20 @@ class Snapshot:
     progress: dict[str, Any]
     tokens_sha256: str = ""
     state: Tensor | None = None
+    validation: float | None = None
 
 
 def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
     """Write a checkpoint under its final name only once it is whole, then drop all but the newest `keep_last`.
 
-    A checkpoint of a later step can only be one that was passed over when this run went on: it goes too.
-    Raises RunError("disk") that names the path; the checkpoints before it stay.
+    The one that scored best of those that were validated stays too. A checkpoint of a later step can only be one that
+    was passed over when this run went on: it goes.
+    Raises RunError("diverged") where a weight is not finite, RunError("disk") that names the path where it cannot be
+    written; the checkpoints before it stay.
     """
+    for name, tensor in snapshot.weights.items():
+        if not tensor.isfinite().all():
+            raise RunError("diverged", f"after step {snapshot.step} {name} is not finite", snapshot.step)
     final = folder / f"step-{snapshot.step}"
     partial = folder / f".{final.name}.part"
     try:
@@ -61,7 +71,7 @@ def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
         torch.save(snapshot.optimizer, partial / _FILES[1])
         if snapshot.state is not None:
             save_file({"state": snapshot.state.contiguous()}, partial / _STATE)
-        counters = {**snapshot.progress, "tokens_sha256": snapshot.tokens_sha256}
+        counters = {**snapshot.progress, "tokens_sha256": snapshot.tokens_sha256, _VALIDATION: snapshot.validation}
         (partial / _FILES[2]).write_text(json.dumps(counters, indent=1), encoding="utf-8")
         _write_manifest(partial)
         if final.exists():
@@ -82,7 +92,25 @@ def load_newest(folder: Path, talk: Talk, *, optimizer: bool = True) -> Snapshot
 
     Without `optimizer` its state, twice as large as the weights, is not read.
     """
+    return _load_first(_numbered(folder), talk, optimizer)
+
+
+def load_step(folder: Path, step: int, talk: Talk, *, optimizer: bool = True) -> Snapshot | None:
+    """The checkpoint of one step; None where it is not there, or invalid, which is said."""
+    return _load_first([found for found in _numbered(folder) if found[0] == step], talk, optimizer)
+
+
+def validated(folder: Path) -> dict[int, float]:
+    """The nats per token of the validation split, by step, of the checkpoints that were saved where it was scored."""
+    scores = {}
     for step, path in _numbered(folder):
+        with suppress(OSError, ValueError, TypeError, KeyError):  # damaged: it is not the best of anything
+            scores[step] = float(json.loads((path / _FILES[2]).read_text(encoding="utf-8"))[_VALIDATION])
+    return scores
+
+
+def _load_first(candidates: Iterable[tuple[int, Path]], talk: Talk, optimizer: bool) -> Snapshot | None:
+    for step, path in candidates:
         wrong = whats_wrong(path)
         if wrong is None:
             try:
@@ -122,6 +150,7 @@ def _load(step: int, path: Path, optimizer: bool) -> Snapshot:
         weights=load_file(path / _FILES[0]),
         optimizer=torch.load(path / _FILES[1], weights_only=True, map_location="cpu") if optimizer else {},
         tokens_sha256=progress.pop("tokens_sha256"),
+        validation=progress.pop(_VALIDATION, None),
         progress=progress,
         state=load_file(state_file)["state"] if state_file.exists() else None,
     )
@@ -152,10 +181,14 @@ def _sync(path: Path) -> None:
 
 def _drop(folder: Path, newest: int, keep_last: int) -> None:
     numbered = _numbered(folder)
-    later = [path for step, path in numbered if step > newest]
-    earlier = [path for step, path in numbered if step <= newest]
-    for old in [*later, *earlier[keep_last:]]:
-        shutil.rmtree(old)
+    for step, path in numbered:
+        if step > newest:
+            shutil.rmtree(path)
+    scores = validated(folder)
+    best = min(scores, key=lambda step: (scores[step], -step), default=None)
+    for step, path in [found for found in numbered if found[0] <= newest][keep_last:]:
+        if step != best:
+            shutil.rmtree(path)
 
 
 def _sha256(path: Path) -> str:
