@@ -116,7 +116,10 @@ def open_run(
 
 
 def _best_step(folder: RunFolder) -> int:
-    """The step of the best of the checkpoints whose score on the validation split is known; the result knows the end's."""
+    """The step whose checkpoint scored best on the validation split, as far as is known; the result knows the end.
+
+    Raises ConfigError where nothing was validated.
+    """
     scores, result = validated(folder.checkpoints), folder.result()
     if result is not None:
         end = result.splits["validation"]
