@@ -203,11 +203,23 @@ def test_generation_with_a_carried_state_is_that_with_all_of_the_text_in_view() 
             parameter.mul_(3)  # sharp, so that a wrong state shows in what is drawn
     carried = list(generate(model, [3, 1, 4], num_tokens=60, max_context=None, seed=1))
     assert carried == list(generate(model, [3, 1, 4], num_tokens=60, max_context=100, seed=1))
-    ids = [3, 1, 4]
-    for _ in range(60):  # without a carried state the last tokens are read anew each time
-        ids.append(int(model.logits(torch.tensor([ids[-2:]]))[0, -1].argmax()))
-    assert ids[3:] == list(generate(model, [3, 1, 4], num_tokens=60, max_context=2, temperature=0))
-    assert ids[3:] != list(generate(model, [3, 1, 4], num_tokens=60, max_context=None, temperature=0))
+    assert carried != list(generate(model, [3, 1, 4], num_tokens=60, max_context=2, seed=1))
+
+
+def test_a_carried_state_reads_each_token_once_and_windows_begin_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, reads = model_of(), []
+    next_logits = model.next_logits
+
+    def reading(ids: Tensor, state: State) -> Tensor:
+        reads.append((ids.shape[1], state.value is None))
+        return next_logits(ids, state)
+
+    monkeypatch.setattr(model, "next_logits", reading)
+    list(generate(model, [3, 1, 4], num_tokens=3, max_context=None))
+    assert reads == [(3, True), (1, False), (1, False)]
+    reads.clear()
+    list(generate(model, [3, 1, 4], num_tokens=3, max_context=2))
+    assert reads == [(2, True)] * 3
 
 
 def footprint(precision: Any, seq_len: int = T, **changes: Any) -> Footprint:
