@@ -24,7 +24,7 @@ from tiedlm.errors import RunError
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import build_model
 from tiedlm.talk import SILENT
-from tiedlm.training.checkpoint import Snapshot, load_newest, load_step, save, validated, whats_wrong
+from tiedlm.training.checkpoint import Snapshot, load_newest, load_step, rotate, save, validated, whats_wrong
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.loop import Training
 from tiedlm.training.precision import resolve_machine
@@ -132,6 +132,14 @@ def test_the_best_in_validation_stays_whatever_its_number(tmp_path: Path) -> Non
     (tmp_path / "step-101" / "progress.json").write_text("no JSON")
     save(tmp_path, scored(102, 4.0), keep_last=1)
     assert names(tmp_path) == ["step-102"], "what is damaged is the best of nothing"
+
+
+def test_a_rotation_that_was_broken_off_is_made_up_for(tmp_path: Path) -> None:
+    for step in (1, 2, 3, 4):
+        save(tmp_path, snapshot(step), keep_last=9)
+    rotate(tmp_path, 3, keep_last=2)
+    assert names(tmp_path) == ["step-2", "step-3"]
+    rotate(tmp_path / "nowhere", 3, keep_last=2)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

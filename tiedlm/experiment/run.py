@@ -130,6 +130,7 @@ class _Execution:
             return resumed
         self.setup.check_tokens(snapshot)
         self.training.restore(snapshot)
+        checkpoint.rotate(self.folder.checkpoints, kept, self.settings.keep_last)  # broken off, it may be, by a kill
         self.talk.say(f"{self.run.label}: goes on after step {snapshot.step} of {self.training.num_steps}")
         return resumed
 

@@ -78,7 +78,7 @@ def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
             shutil.rmtree(final)
         partial.rename(final)
         sync_folder(folder)
-        _drop(folder, snapshot.step, keep_last)
+        rotate(folder, snapshot.step, keep_last)
     except (OSError, SafetensorError, RuntimeError) as error:  # torch.save reports a full disk as RuntimeError
         shutil.rmtree(partial, ignore_errors=True)
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
@@ -179,16 +179,18 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _drop(folder: Path, newest: int, keep_last: int) -> None:
+def rotate(folder: Path, newest: int, keep_last: int) -> None:
+    """Drop what is later than `newest`, and the others but the last ones and the best; raises RunError("disk")."""
     numbered = _numbered(folder)
-    for step, path in numbered:
-        if step > newest:
-            shutil.rmtree(path)
-    scores = validated(folder)
+    later = [path for step, path in numbered if step > newest]
+    earlier = [(step, path) for step, path in numbered if step <= newest]
+    scores = {step: score for step, score in validated(folder).items() if step <= newest}
     best = min(scores, key=lambda step: (scores[step], -step), default=None)
-    for step, path in [found for found in numbered if found[0] <= newest][keep_last:]:
-        if step != best:
+    try:
+        for path in [*later, *(path for step, path in earlier[keep_last:] if step != best)]:
             shutil.rmtree(path)
+    except OSError as error:
+        raise RunError("disk", f"{folder}: an old checkpoint could not be removed: {error}", newest) from error
 
 
 def _sha256(path: Path) -> str:
