@@ -169,11 +169,10 @@ def test_softcap_and_z_loss_are_their_formulas_in_value_and_every_gradient(
     torch.testing.assert_close(mine, theirs, rtol=1e-11, atol=1e-13)
 
 
-@TREATED
-def test_gradients_through_softcap_and_z_loss_pass_finite_differences(softcap: float | None, z_loss: float) -> None:
-    hidden, weight, bias, targets = problem(5)
+def test_gradients_through_softcap_and_z_loss_pass_finite_differences() -> None:
+    hidden, weight, bias, targets = problem(3)
     inputs = hidden, weight, bias
-    assert torch.autograd.gradcheck(lambda h, w, b: head.objective(h, w, targets, b, 2, softcap, z_loss)[0], inputs)
+    assert torch.autograd.gradcheck(lambda h, w, b: head.objective(h, w, targets, b, 2, 2.0, 0.3)[0], inputs)
 
 
 def test_without_a_coefficient_the_objective_is_the_nll_to_the_last_bit() -> None:

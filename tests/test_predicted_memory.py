@@ -125,7 +125,7 @@ def test_a_limit_on_the_output_path_takes_one_more_gradient_of_a_shared_matrix_a
     """Between micro-batches the head's gradient stands beside the lookup's; two matrices have two anyway."""
     ones = Target("cpu", "fp32", 1)
     for tying, matrices in (("tied", 1), ("untied", 0)):
-        plain, limited = (predicted(tying, target=ones, **keys) for keys in ({}, {"output_max_grad_norm": 1.0}))
+        plain, limited = predicted(tying, target=ones), predicted(tying, target=ones, output_max_grad_norm=1.0)
         assert peak(limited) - peak(plain) == matrices * 4 * V * D
         assert limited.categories["gradients"] - plain.categories["gradients"] == matrices * 4 * V * D
         assert persistent(limited) == persistent(plain)
