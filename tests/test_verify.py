@@ -1,5 +1,6 @@
 """Every reported figure is recomputed, and one that was tampered with is found."""
 
+import copy
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -12,14 +13,19 @@ from finished_runs import store_run
 from small_runs import carry_out, small_experiment, small_run
 
 from cli.main import main
+from tiedlm.comparison.checks import Checks
+from tiedlm.comparison.comparison import load_comparison
 from tiedlm.comparison.gather import gather
 from tiedlm.comparison.question import Question, answer
 from tiedlm.comparison.verify import Verified, verify
+from tiedlm.comparison.verify_tuning import check_tuning
 from tiedlm.config import ConfigError
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.plan_tuning import choose, plan_tuning, tuned
 from tiedlm.experiment.results import RunFailure
 from tiedlm.experiment.store import RunFolder, run_folders
+from tiedlm.experiment.tune import outcomes_of
+from tiedlm.experiment.tuning import Tuning
 
 
 @pytest.fixture
@@ -199,8 +205,7 @@ def test_what_was_tried_before_the_runs_is_recomputed_too(tmp_path: Path) -> Non
     trials = plan_tuning(experiment, runs_dir)
     for trial in trials:
         store_run(trial, draw)
-    outcomes = {trial.directory: RunFolder(trial.directory).result() for trial in trials}
-    chosen = choose(experiment, {path: outcome for path, outcome in outcomes.items() if outcome}, runs_dir)
+    chosen = choose(experiment, outcomes_of(trials), runs_dir)
     for run in plan(tuned(experiment, chosen), runs_dir):
         store_run(run, draw)
     home = runs_dir / "small"
@@ -209,6 +214,7 @@ def test_what_was_tried_before_the_runs_is_recomputed_too(tmp_path: Path) -> Non
     answer(run_folders(home), question, home)
     verified = verify(home)
     assert (verified.failed, verified.num_runs) == ([], 4 + 8)
+    assert_each_change_of_the_tuning_is_found(home)
     best = chosen.variants[0].best().name
     edit(
         home / "tuning" / "tied" / best / "seed-100" / "result.json", lambda r: r["splits"]["validation"].update(nll=9)
@@ -219,6 +225,45 @@ def test_what_was_tried_before_the_runs_is_recomputed_too(tmp_path: Path) -> Non
     assert ("comparison.json", f"tuning.variants[tied].trials[{best}].nats_per_token") in found
     edit(home / "comparison.json", lambda c: c["tuning"]["variants"][1].update(chosen="another"))
     assert ("comparison.json", "tuning.variants[untied].chosen") in faults(home)
+
+
+def assert_each_change_of_the_tuning_is_found(home: Path) -> None:
+    """One number at a time, settings and edges too; one that names a folder leads to none."""
+    stored = load_comparison(home)
+    assert stored.tuning is not None
+    whole = stored.tuning.model_dump(mode="json")
+    places = list(leaves(whole))
+    for place in places:
+        spoiled = copy.deepcopy(whole)
+        where = spoiled
+        for key in place[:-1]:
+            where = where[key]
+        where[place[-1]] += 1 if isinstance(where[place[-1]], int) else 1e-3 * where[place[-1]]
+        checks = Checks()
+        try:
+            check_tuning(home, stored, Tuning.model_validate(spoiled), checks)
+            assert checks.failed, place
+        except ConfigError:
+            assert place[-1] == "seed"
+    assert len(places) > 20
+
+
+def test_runs_with_other_settings_than_the_chosen_ones_are_found(tmp_path: Path) -> None:
+    """Tuned for 2e-3, say, and trained with 3e-3."""
+    runs_dir, draw = tmp_path / "runs", np.random.default_rng(0)
+    grid = "tune={grid: {training.learning_rate: [1e-3, 2e-3]}, seeds: [100]}"
+    experiment = small_experiment(tmp_path, grid, "seeds=[0, 1]")
+    trials = plan_tuning(experiment, runs_dir)
+    for trial in trials:
+        store_run(trial, draw)
+    chosen = choose(experiment, outcomes_of(trials), runs_dir)
+    for run in plan(small_experiment(tmp_path, "seeds=[0, 1]", "training.learning_rate=3e-3"), runs_dir):
+        store_run(run, draw)
+    home = runs_dir / "small"
+    planned: dict[str, tuple[int, ...]] = {"tied": (0, 1), "untied": (0, 1)}
+    answer(run_folders(home), Question("small", "untied", ("tied", "untied"), planned, "tied", 0.01, chosen), home)
+    key = "config.training.learning_rate"
+    assert faults(home) == [("comparison.json", f"variants[{name}].{key}") for name in ("tied", "untied")]
 
 
 def test_a_real_run_that_was_validated_on_the_way_holds(tmp_path: Path) -> None:

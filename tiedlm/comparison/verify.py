@@ -62,8 +62,8 @@ def _verified(folder: Path, runs: Sequence[RunFolder], stored: Comparison | None
             checks.words = False
             not_checked.append("the sentences of the comparison, which an earlier edition of the program wrote")
         _check_comparison(folder, runs, stored, checks)
-    if tuning is not None:
-        check_tuning(folder, tuning, checks)
+    if stored is not None and tuning is not None:
+        check_tuning(folder, stored, tuning, checks)
     return Verified(
         folder=str(folder),
         num_runs=len(finished),

@@ -73,7 +73,7 @@ def search(tune: Tune, grid: Mapping[str, Sequence[Any]], merged: Mapping[str, R
         for point in points(grid):
             try:
                 config = parse(RunConfig, laid_over(raw, point))
-                found.append(Candidate(_settings_of(config, list(grid)), config))
+                found.append(Candidate(settings_of(config, list(grid)), config))
             except ConfigError as error:
                 placed = [_placed(problem, point) for problem in error.problems]
                 problems += [problem for problem in placed if problem not in problems]
@@ -128,7 +128,7 @@ def _without_effect(candidates: Sequence[Candidate], grid: Mapping[str, Sequence
             yield Problem(f"tune.grid.{key}", "a value stands there more than once")
 
 
-def _settings_of(config: RunConfig, keys: Sequence[str]) -> dict[str, Any]:
+def settings_of(config: RunConfig, keys: Sequence[str]) -> dict[str, Any]:
     """The values of dotted keys as `config` has them, plain: 1e-3 and 0.001 are one."""
     raw = config.model_dump(mode="json")
     return {key: _at(raw, key) for key in keys}

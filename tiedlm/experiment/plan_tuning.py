@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tiedlm.errors import RunError
 from tiedlm.experiment.config import Added, Candidate, Experiment, Search
@@ -43,7 +44,7 @@ def choose(experiment: Experiment, outcomes: Outcomes, runs_dir: Path) -> Tuning
         variant: [_scored(candidate, variant, search, outcomes, runs_dir) for candidate in candidates]
         for variant, candidates in search.candidates.items()
     }
-    axes = _axes(search)
+    axes = axes_of([candidate.settings for candidate in next(iter(search.candidates.values()))])
     return Tuning(
         seeds=list(search.seeds),
         axes=axes,
@@ -60,6 +61,17 @@ def tuned(experiment: Experiment, tuning: Tuning) -> Experiment:
         if (chosen := tuning.of(variant)) is not None
     }
     return replace(experiment, variants=variants, tuning=tuning)
+
+
+def axes_of(points: Sequence[Mapping[str, Any]]) -> list[Axis]:
+    """The values of each setting as the configs have them, in the order of the grid's points."""
+    found: dict[str, list[Any]] = {}
+    for point in points:
+        for key, value in point.items():
+            values = found.setdefault(key, [])
+            if value not in values:
+                values.append(value)
+    return [Axis(key=key, label=short_key(key), values=values) for key, values in found.items()]
 
 
 def _trial(candidate: Candidate, variant: str, seed: int, runs_dir: Path) -> Run:
@@ -106,14 +118,3 @@ def _chosen(variant: str, trials: Sequence[Trial], axes: Sequence[Axis]) -> Tune
         edges=list(edges_of(best.settings, axes)),
         trials=list(trials),
     )
-
-
-def _axes(search: Search) -> list[Axis]:
-    """The values of each setting as the configs have them, in the order of the file."""
-    found: dict[str, list[object]] = {}
-    for candidate in next(iter(search.candidates.values())):
-        for key, value in candidate.settings.items():
-            values = found.setdefault(key, [])
-            if value not in values:
-                values.append(value)
-    return [Axis(key=key, label=short_key(key), values=values) for key, values in found.items()]
