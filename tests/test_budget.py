@@ -222,7 +222,10 @@ def test_variants_of_one_size_have_nothing_to_weigh() -> None:
 
 
 def test_one_seed_buys_a_figure_without_an_interval_and_strangers_buy_none() -> None:
-    (single,) = budget_of(runs("tied", BASE[:1]), runs("untied", shifted(0.1)[:1])).break_even
+    comparison = compare(runs("tied", BASE[:1]), runs("untied", shifted(0.1)[:1]))
+    assert comparison.budget is not None
+    (single,) = comparison.budget.break_even
+    assert "-0.102 nats per token on test (one seed has no spread; above 0" in list(budget_remarks(comparison))[-1]
     assert single.outright.bought == pytest.approx(-0.102)
     assert (single.outright.bought_ci95, single.outright.bought_reason) == (None, "one seed has no spread")
     strangers = runs("tied", BASE, effective=effective(device="cuda"))

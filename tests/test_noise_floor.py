@@ -208,7 +208,7 @@ def test_against_another_baseline_the_noise_is_still_of_what_was_drawn_anew() ->
 def test_the_tables_hold_every_figure() -> None:
     noise, beside = noise_floor_records(compared(*EXAMPLE))
     assert {row.label: row.cells for row in noise.rows} == {
-        "noise of one run": ("0.0071 [0.0044, 0.0174]",),
+        "a fresh draw moves a run by": ("0.0071 [0.0044, 0.0174]",),
         "mean (0 is expected)": ("+0.0018 [-0.0077, +0.0113]",),
         "sample deviation": ("0.0077",),
         "seed 0": ("+0.0060",),

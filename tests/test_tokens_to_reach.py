@@ -133,7 +133,7 @@ def test_the_report_says_it_in_one_sentence_and_a_table() -> None:
     )
     assert list(reach_remarks(comparison)) == [
         "Validation: untied's final loss is reached by tied after 600 tokens (60 % of what untied itself takes); "
-        "soft: not reached within 1,000 tokens."
+        "soft: not reached within 1,000 tokens; of one seed, which has no spread."
     ]
     (records,) = reach_records(comparison)
     assert records.names == ("untied", "tied", "soft")
@@ -145,6 +145,16 @@ def test_the_report_says_it_in_one_sentence_and_a_table() -> None:
     assert list(reach_notes(comparison)) == [
         "Tokens to reach untied's final loss, soft: none, not reached within 1,000 tokens."
     ]
+
+
+def test_the_report_says_over_how_many_seeds_there_is_a_mean_and_that_it_has_no_interval() -> None:
+    every = [
+        run(name, curve, seed)
+        for name, curve in (("untied", BASE), ("tied", [(40, 4.5), (80, 3.5)]))
+        for seed in (0, 1)
+    ]
+    (said,) = reach_remarks(compared(*every))
+    assert said.endswith("(60 % of what untied itself takes); means over 2 seeds, without an interval.")
 
 
 def test_the_baseline_drawn_anew_measures_noise_and_is_not_among_them() -> None:

@@ -2,8 +2,9 @@
 
 The variant that shows it has the baseline's body and batches, and other starting values in its embeddings. Given those
 two, both draws have one distribution, so that the true mean of their difference is 0 and its root mean square over n
-seeds estimates its standard deviation with n degrees of freedom. That is the noise of a single run; a difference
-between variants is a mean over seeds, and whether it is one is for its own interval to say. Free of torch.
+seeds estimates its standard deviation with n degrees of freedom. It is of a difference of two runs, as
+one seed of a difference between variants is (what a draw adds to one run is less by the root of 2); that is a mean over
+seeds, and whether there is one is for its own interval to say. Free of torch.
 """
 
 import math
@@ -21,8 +22,8 @@ FEWEST_FOR_CORRELATION = 3
 class BesideNoise(Config):
     """A judged difference beside the noise; what is null has its reason.
 
-    `times_noise` is the size of the mean difference over the noise of one run. `seed_correlation` (Pearson) says how
-    much of the spread over seeds the variant shares with the baseline, in other words what pairing them buys.
+    `times_noise` is the size of the mean difference over what a fresh draw moves one run by. `seed_correlation`
+    (Pearson) says how much of the spread over seeds the variant shares with the baseline: what pairing them buys.
     `unpaired_difference` and its 95 % interval (Welch) are those of the means over whatever seeds either has finished.
     """
 

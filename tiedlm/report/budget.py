@@ -66,14 +66,14 @@ def _gain(bought: Purchase) -> str:
     if bought.bought is None:
         return f"; what that buys cannot be told: {bought.bought_reason}"
     size = signed_together(bought.bought, bought.bought_ci95)[0]
-    told = "; ".join([*_interval(bought), "above 0 is a lower loss"])
+    told = "; ".join([*_how_sure(bought), "above 0 is a lower loss"])
     return f", which buys {size} {UNIT} on {bought.split} ({told})"
 
 
-def _interval(bought: Purchase) -> list[str]:
-    """ "95 % interval +0.087 to +0.147", where there is one."""
+def _how_sure(bought: Purchase) -> list[str]:
+    """ "95 % interval +0.087 to +0.147", or why there is none."""
     if bought.bought is None or bought.bought_ci95 is None:
-        return []
+        return [bought.bought_reason] if bought.bought_reason else []
     _, low, high = signed_together(bought.bought, bought.bought_ci95)
     return [f"95 % interval {low} to {high}"]
 
@@ -87,7 +87,7 @@ def _in_body(chosen: BreakEven) -> str:
     owners = sorted({name for bought, _ in told for name in (bought.larger, bought.smaller) if name in pair})
     said = [
         f"{signed_together(nats, bought.bought_ci95)[0]} by {bought.spent_on} "
-        f"({', '.join([*_interval(bought), f'{bought.flops_percent:+.1f} % FLOPs'])})"
+        f"({', '.join([*_how_sure(bought), f'{bought.flops_percent:+.1f} % FLOPs'])})"
         for bought, nats in told
     ]
     return f"; as many in the body of {' or '.join(owners)} buy {' and '.join(said)}"

@@ -38,7 +38,7 @@ def _bands(comparison: Comparison) -> Iterator[Band]:
     yield Band(f"within ±{size:g}: too small to matter", -size, size)
     if floor is not None and floor.noise:
         noise = signed_together(floor.noise)[0].lstrip("+")
-        yield Band(f"±{noise}: noise of a single run, whose embeddings are drawn anew", -floor.noise, floor.noise)
+        yield Band(f"±{noise}: how far a fresh draw of its embeddings moves a single run", -floor.noise, floor.noise)
 
 
 def _estimates(difference: Difference, place: int) -> Iterator[Estimate]:

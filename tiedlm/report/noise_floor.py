@@ -12,7 +12,7 @@ _MOST_SAID = 3
 
 
 def noise_floor_remarks(comparison: Comparison) -> Iterator[str]:
-    """One sentence: how large the noise of a run is, and how many times that the differences are."""
+    """One sentence: how far a fresh draw moves a run, and how many times that the differences are."""
     floor = comparison.noise_floor
     if floor is None:
         return
@@ -44,7 +44,7 @@ def noise_floor_records(comparison: Comparison) -> list[Records]:
         return []
     title = f"Noise floor: {floor.variant} minus {floor.of} on {floor.split}, {UNIT}"
     rows = [
-        Row.of("noise of one run", (_size(floor.noise, floor.noise_ci95, floor.reason),)),
+        Row.of("a fresh draw moves a run by", (_size(floor.noise, floor.noise_ci95, floor.reason),)),
         Row.of("mean (0 is expected)", (_with_interval(floor.mean, floor.ci95_seeds, floor.reason),)),
         Row.of("sample deviation", (_size(floor.sd, None, floor.reason),)),
         *(
@@ -60,7 +60,9 @@ def noise_floor_records(comparison: Comparison) -> list[Records]:
 
 def _beside_records(beside: list[BesideNoise], baseline: str) -> Records:
     rows = [
-        Row.of("mean difference / noise of one run", (_figure(b.times_noise, b.times_noise_reason, 1) for b in beside)),
+        Row.of(
+            "mean difference / that of a fresh draw", (_figure(b.times_noise, b.times_noise_reason, 1) for b in beside)
+        ),
         Row.of(
             f"seed correlation with {baseline}",
             (_figure(b.seed_correlation, b.seed_correlation_reason, 2) for b in beside),

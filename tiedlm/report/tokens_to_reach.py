@@ -1,6 +1,6 @@
 """How many tokens each variant needs to get as far as the baseline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.tokens_to_reach import SeedReach, TokensToReach, VariantReach
@@ -17,7 +17,15 @@ def reach_remarks(comparison: Comparison) -> Iterator[str]:
     there = [f"{one.variant} after {_tokens(one.tokens)} tokens" + _of(one, reach) for one in others if one.tokens]
     if there:
         not_there = [f"; {one.variant}: {one.reason}" for one in others if one.tokens is None]
-        yield f"Validation: {_what(reach)} is reached by {', '.join(there)}{''.join(not_there)}."
+        yield f"Validation: {_what(reach)} is reached by {', '.join(there)}{''.join(not_there)}; {_over(others)}."
+
+
+def _over(others: Sequence[VariantReach]) -> str:
+    """Over how many seeds, which is all that is known of how sure it is."""
+    counts = sorted({len(one.per_seed) for one in others if one.tokens})
+    if counts == [1]:
+        return "of one seed, which has no spread"
+    return f"means over {' or '.join(map(str, counts))} seeds, without an interval"
 
 
 def _of(one: VariantReach, reach: TokensToReach) -> str:
