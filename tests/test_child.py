@@ -1,5 +1,6 @@
 """The process of a run: signals reach it, its end is told, and it ends with its parent."""
 
+import json
 import os
 import signal
 import subprocess
@@ -27,7 +28,7 @@ from tiedlm.config import ConfigError
 from tiedlm.errors import Interrupted, RunError
 from tiedlm.experiment.child import run_in_child
 from tiedlm.experiment.plan import Run
-from tiedlm.experiment.store import RunFolder
+from tiedlm.experiment.store import RunFolder, raw_config
 from tiedlm.talk import SILENT
 from tiedlm.training.checkpoint import load_newest
 
@@ -184,6 +185,25 @@ def test_a_worker_whose_parent_was_killed_before_it_said_what_to_do_ends_without
     command = [sys.executable, "-P", "-m", "tiedlm.experiment.worker"]
     done = subprocess.run(command, input=said, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+def test_a_worker_that_nobody_waits_for_any_more_ends_without_a_traceback(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "model.vocab_size=300")
+    asked = {"config": raw_config(run.config), "directory": str(run.directory)}
+    request = {"run": asked, "siblings": [], "cache_dir": str(cache_of(run)), "fresh": False, "prefix": ""}
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-P", "-m", "tiedlm.experiment.worker"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.PIPE, text=True, env=environment()
+    ) as worker:
+        os.close(writer)
+        assert worker.stdin is not None and worker.stderr is not None
+        worker.stdin.write(json.dumps(request) + "\n")
+        worker.stdin.flush()
+        said = worker.stderr.read()
+    assert worker.returncode == 2
+    assert "Error" not in said and "Exception" not in said, said
 
 
 def test_what_the_run_raises_is_raised_here(tmp_path: Path) -> None:

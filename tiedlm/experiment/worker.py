@@ -59,8 +59,11 @@ def _run(request: dict[str, Any]) -> Run:
 
 
 def _report(outcome: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(outcome) + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(json.dumps(outcome) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever asked was killed; nor is there a place for the last flush of all
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _end_with_parent() -> None:
