@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -214,6 +215,20 @@ def test_a_body_that_gives_parameters_back_is_the_smaller_one() -> None:
     assert width.bought == pytest.approx(0.02)
     (found,) = budget.equal_parameters
     assert (found.variant, found.baseline, found.verdict) == ("untied", "tied", "better")
+
+
+def test_over_how_many_seeds_is_said_where_these_are_not_all() -> None:
+    comparison = compare(
+        runs("tied", shifted(0.1)),
+        runs("untied", BASE),
+        matched("matched_width", shifted(0.05)),
+        matched("matched_depth", shifted(0.03)[:3]),
+    )
+    equal, break_even = budget_remarks(comparison)
+    assert re.search(r"matched by width \(95 % interval \S+ to \S+\) and \S+ matched by depth", equal)
+    assert re.search(r"matched by depth \(95 % interval \S+ to \S+\), over the 3 seeds in common, nats", equal)
+    assert re.search(r"by depth \(95 % interval \S+ to \S+, over the 3 seeds in common, ", break_even)
+    assert break_even.count("in common") == 1
 
 
 def test_variants_of_one_size_have_nothing_to_weigh() -> None:

@@ -192,7 +192,7 @@ def test_the_command_says_what_it_checked_and_what_does_not_hold(
     said = " ".join(capsys.readouterr().out.split())
     assert "one does not hold" in said
     assert "comparison.json, differences[tied, test].mean: stored 0.5, recomputed" in said
-    assert "Where comparison.json is removed, `tiedlm compare` makes it anew" in said
+    assert "Where comparison.json is removed, `tiedlm compare CONFIG` makes it anew" in said
     assert main(["verify", str(home), "--json"]) == 1
     document = Verified.model_validate_json(capsys.readouterr().out)
     assert [fault.key for fault in document.failed] == ["differences[tied, test].mean"]

@@ -12,7 +12,7 @@ from tiedlm.comparison.contrast import Difference, Verdict
 from tiedlm.comparison.judgement import judge
 from tiedlm.comparison.purchase import MATCHED, Spending, in_order, matched_of, spent_on
 from tiedlm.comparison.significance import LEVEL, holm
-from tiedlm.comparison.verdict import UNIT, signed_together
+from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.config import Config
 from tiedlm.experiment.match import INNER_WIDTH, TOLERANCE
 from tiedlm.experiment.results import RunResult
@@ -78,7 +78,8 @@ def compare_at_equal_parameters(
         AtEqualParameters(variant=of, baseline=baseline, split=split, bodies=in_order(own))
         for of, own in bodies.items()
     ]
-    return [_told(each, smallest_worthwhile) for each in _decided(compared)]
+    num_seeds = len({run.seed for own in runs.values() for run in own})
+    return [_told(each, smallest_worthwhile, num_seeds) for each in _decided(compared)]
 
 
 def _body(run: RunResult, baseline: RunResult, split: str, differences: list[Difference]) -> MatchedBody:
@@ -151,11 +152,11 @@ def _why_not(each: AtEqualParameters) -> str | None:
     return None
 
 
-def _told(each: AtEqualParameters, size: float) -> AtEqualParameters:
-    return each.model_copy(update={"statement": _statement(each, size)})
+def _told(each: AtEqualParameters, size: float, num_seeds: int) -> AtEqualParameters:
+    return each.model_copy(update={"statement": _statement(each, size, num_seeds)})
 
 
-def _statement(each: AtEqualParameters, size: float) -> str:
+def _statement(each: AtEqualParameters, size: float, num_seeds: int) -> str:
     pair = f"{each.variant} and {each.baseline}"
     reason = _why_not(each)
     unknown = f"cannot tell at equal parameters whether {each.variant} or {each.baseline} is better on {each.split}"
@@ -164,7 +165,7 @@ def _statement(each: AtEqualParameters, size: float) -> str:
     if each.verdict == "no_difference":
         return f"at equal parameters there is no difference between {pair}: equal to the last bit on {each.split}"
     confidence = "90 %" if each.verdict == "equal" else "95 %"
-    both = " and ".join(_measured(body, confidence) for body in each.bodies)
+    both = " and ".join(_measured(body, confidence, num_seeds) for body in each.bodies)
     sure = f"{both}, {UNIT}{_corrected(each)}"
     match each.verdict:
         case "equal":
@@ -179,13 +180,13 @@ def _statement(each: AtEqualParameters, size: float) -> str:
     return f"at equal parameters {who} on {each.split}: the difference is {sure}"
 
 
-def _measured(body: MatchedBody, confidence: str) -> str:
+def _measured(body: MatchedBody, confidence: str, num_seeds: int) -> str:
     """ "-0.031 matched by width (95 % interval -0.040 to -0.022)"; of one seed without an interval."""
     found = body.difference
     assert found.mean is not None  # else there is a reason why not
     size, *ends = signed_together(found.mean, found.ci90_seeds if confidence == "90 %" else found.ci95_seeds)
     how_sure = f" ({confidence} interval {ends[0]} to {ends[1]})" if ends else ""
-    return f"{size} matched by {body.spent_on}{how_sure}"
+    return f"{size} matched by {body.spent_on}{how_sure}{over_seeds_in_common(found.num_seeds, num_seeds)}"
 
 
 def _corrected(each: AtEqualParameters) -> str:

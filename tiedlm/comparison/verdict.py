@@ -76,7 +76,7 @@ def statements(
     on_test.sort(key=lambda difference: not difference.is_primary)
     said = [
         describe(difference, smallest_worthwhile)
-        + _seeds_in_common(difference, num_seeds)
+        + over_seeds_in_common(difference.num_seeds, num_seeds)
         + _outlook(difference, smallest_worthwhile)
         for difference in on_test
     ]
@@ -120,8 +120,8 @@ def _nothing_to_compare(finished: Sequence[str], baseline: str) -> str:
     return "no test split was scored, so there is nothing to compare"
 
 
-def _seeds_in_common(difference: Difference, of: int) -> str:
-    count = difference.num_seeds
+def over_seeds_in_common(count: int, of: int) -> str:
+    """ ", over the 3 seeds in common", where these are not all."""
     return "" if count in (0, of) else f", over the {seeds_in_words(count)} in common"
 
 

@@ -6,7 +6,7 @@ from tiedlm.comparison.budget import BreakEven, Budget
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.equal_parameters import MatchedBody
 from tiedlm.comparison.purchase import Purchase
-from tiedlm.comparison.verdict import UNIT, signed_together
+from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.report import numbers
 from tiedlm.report.cells import difference_cell
 from tiedlm.report.records import Records, Row
@@ -25,7 +25,8 @@ def budget_remarks(comparison: Comparison) -> Iterator[str]:
         yield f"{_capital('; '.join(said[:_MOST_SAID]))}{more}."
     chosen = min(budget.break_even, key=lambda each: each.variant != comparison.primary, default=None)
     if chosen is not None:
-        yield f"Break-even: {_cost(chosen.outright)}{_gain(chosen.outright)}{_in_body(chosen)}."
+        num_seeds = comparison.conditions.num_seeds if comparison.conditions else 0
+        yield f"Break-even: {_cost(chosen.outright)}{_gain(chosen.outright, num_seeds)}{_in_body(chosen, num_seeds)}."
 
 
 def budget_records(comparison: Comparison) -> list[Records]:
@@ -61,24 +62,24 @@ def _flops(bought: Purchase) -> str:
     return f"{bought.flops_per_token:+,} FLOPs per token ({bought.flops_percent:+.1f} %)"
 
 
-def _gain(bought: Purchase) -> str:
+def _gain(bought: Purchase, num_seeds: int) -> str:
     """ ", which buys +0.117 nats per token on test (95 % interval +0.087 to +0.147; above 0 is a lower loss)"."""
     if bought.bought is None:
         return f"; what that buys cannot be told: {bought.bought_reason}"
     size = signed_together(bought.bought, bought.bought_ci95)[0]
-    told = "; ".join([*_how_sure(bought), "above 0 is a lower loss"])
+    told = "; ".join([*_how_sure(bought, num_seeds), "above 0 is a lower loss"])
     return f", which buys {size} {UNIT} on {bought.split} ({told})"
 
 
-def _how_sure(bought: Purchase) -> list[str]:
-    """ "95 % interval +0.087 to +0.147", or why there is none."""
+def _how_sure(bought: Purchase, num_seeds: int) -> list[str]:
+    """ "95 % interval +0.087 to +0.147", or why there is none; with how many seeds where these are not all."""
     if bought.bought is None or bought.bought_ci95 is None:
         return [bought.bought_reason] if bought.bought_reason else []
     _, low, high = signed_together(bought.bought, bought.bought_ci95)
-    return [f"95 % interval {low} to {high}"]
+    return [f"95 % interval {low} to {high}{over_seeds_in_common(bought.num_seeds, num_seeds)}"]
 
 
-def _in_body(chosen: BreakEven) -> str:
+def _in_body(chosen: BreakEven, num_seeds: int) -> str:
     """ "; as many in the body of tied buy +0.151 by width (.., +53.1 % FLOPs) and +0.203 by depth (..)"."""
     told = [(bought, bought.bought) for bought in chosen.in_body if bought.bought is not None]
     if not told:
@@ -87,7 +88,7 @@ def _in_body(chosen: BreakEven) -> str:
     owners = sorted({name for bought, _ in told for name in (bought.larger, bought.smaller) if name in pair})
     said = [
         f"{signed_together(nats, bought.bought_ci95)[0]} by {bought.spent_on} "
-        f"({', '.join([*_how_sure(bought), f'{bought.flops_percent:+.1f} % FLOPs'])})"
+        f"({', '.join([*_how_sure(bought, num_seeds), f'{bought.flops_percent:+.1f} % FLOPs'])})"
         for bought, nats in told
     ]
     return f"; as many in the body of {' or '.join(owners)} buy {' and '.join(said)}"

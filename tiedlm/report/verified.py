@@ -25,5 +25,5 @@ def render_verified(document: Mapping[str, Any], console: Console) -> None:
     if len(failed) > _MOST:
         page.prose(f"and {count(len(failed) - _MOST)} more (--json lists all)")
     if any(fault["file"] == _COMPARISON for fault in failed):
-        page.prose(f"Where {_COMPARISON} is removed, `tiedlm compare` makes it anew from the runs.")
+        page.prose(f"Where {_COMPARISON} is removed, `tiedlm compare CONFIG` makes it anew from the runs.")
     page.prose(f"Taken as stored: {'; '.join(document['not_checked'])}.")
