@@ -226,7 +226,7 @@ def test_over_how_many_seeds_is_said_where_these_are_not_all() -> None:
     )
     equal, break_even = budget_remarks(comparison)
     assert re.search(r"matched by width \(95 % interval \S+ to \S+\) and \S+ matched by depth", equal)
-    assert re.search(r"matched by depth \(95 % interval \S+ to \S+\), over the 3 seeds in common, nats", equal)
+    assert re.search(r"matched by depth \(95 % interval \S+ to \S+, over the 3 seeds in common\), nats", equal)
     assert re.search(r"by depth \(95 % interval \S+ to \S+, over the 3 seeds in common, ", break_even)
     assert break_even.count("in common") == 1
 

@@ -185,8 +185,9 @@ def _measured(body: MatchedBody, confidence: str, num_seeds: int) -> str:
     found = body.difference
     assert found.mean is not None  # else there is a reason why not
     size, *ends = signed_together(found.mean, found.ci90_seeds if confidence == "90 %" else found.ci95_seeds)
-    how_sure = f" ({confidence} interval {ends[0]} to {ends[1]})" if ends else ""
-    return f"{size} matched by {body.spent_on}{how_sure}{over_seeds_in_common(found.num_seeds, num_seeds)}"
+    over = over_seeds_in_common(found.num_seeds, num_seeds)
+    how_sure = f" ({confidence} interval {ends[0]} to {ends[1]}{over})" if ends else over
+    return f"{size} matched by {body.spent_on}{how_sure}"
 
 
 def _corrected(each: AtEqualParameters) -> str:
