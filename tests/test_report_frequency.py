@@ -109,7 +109,9 @@ def test_bins_without_a_verdict_for_one_reason_are_told_of_once(shifted: Compari
         for breakdown in shifted.frequency.breakdowns
     ]
     frequency = shifted.frequency.model_copy(update={"breakdowns": breakdowns})
-    notes = [note for note in frequency_notes(shifted.model_copy(update={"frequency": frequency})) if "few" in note]
+    comparison = shifted.model_copy(update={"frequency": frequency})
+    assert "interval" not in shown(comparison, 120), "no title promises what no row has"
+    notes = [note for note in frequency_notes(comparison) if "few" in note]
     for note, breakdown in zip(notes, breakdowns, strict=True):
         labels = [found.label for found in breakdown.bins if found.tokens]
         assert ", ".join(labels) in note

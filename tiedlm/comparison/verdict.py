@@ -178,7 +178,7 @@ def _of_these_checkpoints(difference: Difference, mean: float) -> str:
     size, low, high = signed_together(mean, difference.ci95_text)
     interval = f"95 % interval over {difference.num_documents:,} documents {low} to {high}"
     if difference.ci95_text[0] <= 0 <= difference.ci95_text[1]:
-        return f"not even these two checkpoints differ beyond chance, {size} {UNIT} ({interval}, which holds 0)"
+        return f"not even these two checkpoints can be told apart, {size} {UNIT} ({interval}, which holds 0)"
     return f"these two checkpoints differ, by {size} {UNIT} ({interval}), which says nothing of other seeds"
 
 

@@ -73,15 +73,17 @@ def _given(frequency: Frequency, bins: Sequence[Bin]) -> Iterator[Records]:
 def _against(comparison: Comparison, breakdown: Breakdown, bins: Sequence[Bin], place: int) -> Records:
     """One variant and the baseline, bin by bin."""
     variant = bins[0].differences[place].variant
-    over_seeds = any(found.differences[place].ci95_seeds for found in bins)
-    over = "seeds" if over_seeds else "documents"
+    differences = [found.differences[place] for found in bins]
+    over_seeds = any(difference.ci95_seeds for difference in differences)
+    over_documents = not over_seeds and any(difference.ci95_text for difference in differences)
+    over = " (95 % interval over seeds)" if over_seeds else " (95 % interval over documents)" if over_documents else ""
     rows = [
         *(Row.of(name, (_nats(found, name) for found in bins)) for name in (variant, comparison.baseline)),
         Row.of("difference", (_difference(found.differences[place], over_seeds) for found in bins)),
         Row.of("verdict", (_VERDICTS[found.differences[place].verdict] for found in bins)),
     ]
     what = f"{variant} against {comparison.baseline} by {_AXES[breakdown.by]}"
-    title = f"{what}, {UNIT} (95 % interval over {over})"
+    title = f"{what}, {UNIT}{over}"
     return Records(_labels(bins), tuple(rows), across="lines", title=title)
 
 
