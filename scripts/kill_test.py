@@ -26,7 +26,15 @@ training: {steps: %d, batch_size: 4, micro_batch_size: 2, learning_rate: 1e-3, w
 variants: {%s}
 """
 VARIANTS = {"tied": "{}", "untied": "{model: {tying: {type: untied}}}"}
-TIMES = {"seconds", "steady_seconds", "steady_tokens", "tokens_per_second", "tokens_per_second_percent", "memory"}
+TIMES = {
+    "seconds",
+    "steady_seconds",
+    "steady_tokens",
+    "tokens_per_second",
+    "tokens_per_second_percent",
+    "memory",
+    "sources",
+}
 
 
 class Comparison:

@@ -95,7 +95,7 @@ def test_a_folder_without_a_run_is_no_run(tmp_path: Path) -> None:
 def test_a_damaged_result_is_named_with_the_way_out(tmp_path: Path, damage: bytes) -> None:
     store = claimed(tmp_path)
     store.result_file.write_bytes(damage)
-    with pytest.raises(RunError, match="--fresh") as error:
+    with pytest.raises(RunError, match="cannot be read .* once this file is removed") as error:
         store.result()
     assert error.value.kind == "corrupt"
     assert str(store.result_file) in str(error.value)
@@ -109,6 +109,15 @@ def test_a_result_ends_what_was_a_failure(tmp_path: Path) -> None:
     assert (store.result(), store.failure()) == (None, FAILURE)
     store.finish(run_result())
     assert (store.result(), store.failure()) == (run_result(), None)
+
+
+def test_a_run_that_is_complete_has_not_failed(tmp_path: Path) -> None:
+    """Killed when the result was written already."""
+    store = claimed(tmp_path)
+    store.finish(run_result())
+    store.fail(store.config(), FAILURE)
+    assert not store.failure_file.exists()
+    assert store.result() == run_result()
 
 
 def test_a_failure_before_the_run_began_is_kept_with_what_was_tried(tmp_path: Path) -> None:

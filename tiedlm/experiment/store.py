@@ -84,12 +84,17 @@ class RunFolder:
         return None if self.result_file.is_file() else _read(self.failure_file, RunFailure)
 
     def finish(self, result: RunResult) -> None:
-        """Write the result, which makes the run complete."""
-        write_atomic(self.result_file, to_json(result.model_dump(mode="json")))
+        """Write the result, which makes the run complete; nothing is left to do then."""
         self.failure_file.unlink(missing_ok=True)
+        write_atomic(self.result_file, to_json(result.model_dump(mode="json")))
 
     def fail(self, config: RunConfig, failure: RunFailure) -> None:
-        """Write down why there is no result, also of a run that failed before it could begin."""
+        """Write down why there is no result, also of a run that failed before it could begin.
+
+        A complete run has not failed: its process was killed when there was nothing left to do.
+        """
+        if self.result_file.is_file():
+            return
         self.claim(config)
         write_atomic(self.failure_file, to_json(failure.model_dump(mode="json")))
 
@@ -201,10 +206,10 @@ def parse_record(content: bytes, path: Path, record: type[Record]) -> Record:
     try:
         return record.model_validate_json(content)
     except ValidationError as error:
-        reason = str(error).splitlines()[0]
-        raise RunError(
-            "corrupt", f"{path} is not a {record.__name__} ({reason}); --fresh starts that run again"
-        ) from None
+        first = error.errors()[0]
+        place = "".join(f"{step}: " for step in first["loc"])
+        way_out = "once this file is removed, the run goes on from its last checkpoint"
+        raise RunError("corrupt", f"{path} cannot be read ({place}{first['msg']}); {way_out}") from None
 
 
 def run_folders(experiment_dir: Path) -> list[RunFolder]:
