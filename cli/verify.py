@@ -16,7 +16,7 @@ def verify(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Recompute every reported figure from the stored scores and say which do not hold: exit code 1 if any."""
+    """Recompute every figure from stored scores. Those that do not hold are named: exit code 1 if any."""
     from tiedlm.comparison.verify import verify as verify_folder
 
     verified = verify_folder(folder).model_dump(mode="json")
