@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -406,6 +407,51 @@ def test_a_stdout_that_is_not_utf_8_gets_ascii(compared: tuple[Path, dict[str, A
         assert code == 0, err
         assert out.isascii()
         assert "tied" in out
+
+
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+@pytest.mark.parametrize("details", [[], ["--details"]])
+def test_c07_in_a_narrow_pipe_every_number_is_whole_and_nothing_is_coloured(
+    compared: tuple[Path, dict[str, Any]], details: list[str]
+) -> None:
+    pages = {}
+    for width in ("40", "400"):
+        code, out, err = finish(start("compare", "tiny.yaml", *details, cwd=compared[0], COLUMNS=width))
+        assert code == 0, err
+        assert "\x1b" not in out + err
+        assert "..." not in out and "\u2026" not in out
+        pages[width] = out
+    numbers = {width: set(NUMBER.findall(page)) for width, page in pages.items()}
+    assert len(numbers["400"]) > 10
+    assert numbers["400"] - numbers["40"] == set(), "each stands in one piece on one line"
+    shared, total = compared[1]["variants"][0]["parameters"]["parts"]["body"], compared[1]["variants"][0]["parameters"]
+    assert f"{total['total']:,}" in numbers["40"] and (not details or f"{shared:,}" in numbers["40"])
+
+
+def test_c07_a_long_run_in_a_pipe_says_few_lines(tmp_path: Path) -> None:
+    config = write_tiny(tmp_path)
+    words = ["train", "--config", config, "--variant", "tied", "--set", "training.steps=200"]
+    code, _, err = finish(start(*words, cwd=tmp_path, TIEDLM_CACHE=str(tmp_path / "cache")))
+    assert code == 0, err
+    assert 0 < len(err.splitlines()) <= 30
+
+
+def test_an_interrupt_while_starting_up_is_one_exit_code_and_no_traceback(tmp_path: Path) -> None:
+    """Once the command is being imported: what Python itself is doing before is not ours."""
+    config = write_tiny(tmp_path)
+    for library in ("pydantic_core", "numpy"):
+        process = start("compare", config, "--json", cwd=tmp_path)
+        maps, deadline = Path(f"/proc/{process.pid}/maps"), time.monotonic() + 30
+        while library not in maps.read_text() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        code, _, err = finish(process)
+        assert code == 130, err
+        assert "Traceback" not in err
+        assert len(err.splitlines()) <= 2
+    assert not list(tmp_path.glob("runs/**/metrics.jsonl"))
 
 
 def test_an_interrupt_ends_with_130_and_a_word_on_the_state(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tiedlm.data.counting import count_text
 from tiedlm.data.documents import Row, Text, is_title, mark_documents, rows_of
 from tiedlm.data.open_corpus import open_corpus
 from tiedlm.data.python_docs import PythonDocs
+from tiedlm.data.wikitext import KNOWN
 from tiedlm.talk import SILENT
 
 SMALL = "one\n\ntwo\nthree\n\n\nfour\n"
@@ -87,6 +88,17 @@ def test_words_count_one_end_of_line_a_row_and_bytes_are_those_of_the_text() -> 
     train, test = counts.splits["train"], counts.splits["test"]
     assert (train.words, train.rows, train.bytes, train.documents) == (4 + 3, 3, len("a b\n\nē c\n".encode()), 1)
     assert (test.words, test.rows, test.bytes, test.documents) == (4, 2, 4, 2)
+
+
+def test_p05_the_test_split_of_wikitext_103_has_one_end_of_line_a_row_among_its_words() -> None:
+    """As many rows and words as it has: 241,211 words without the ends of its 4,358 rows."""
+    num_rows, num_words = 4_358, 241_211
+    longer = num_words % num_rows
+    rows = [Row("a " * (num_words // num_rows + (index < longer)) + "\n", index == 0) for index in range(num_rows)]
+    counts = count_text({"train": rows[:1], "validation": rows[:1], "test": rows}).splits["test"]
+    assert (counts.rows, counts.words) == (num_rows, 245_569)
+    known = KNOWN["wikitext-103-v1"]
+    assert (known["rows"][2], known["words"][2]) == (num_rows, 245_569)
 
 
 def test_the_hash_of_a_text_tells_where_documents_and_splits_begin() -> None:

@@ -148,6 +148,19 @@ def test_a_model_from_the_meta_device_is_the_model_built_here(tying: dict[str, A
         assert model.nll(ids, targets).equal(direct.nll(ids, targets))
 
 
+def test_t03_built_on_the_meta_device_a_tied_model_has_one_matrix_and_starts_near_guessing() -> None:
+    with torch.device("meta"):
+        model = build_model(configure(), V, T)
+    model.to_empty(device="cpu")
+    model.initialize(0)
+    assert sum(parameter.shape == (V, D) for parameter in model.parameters()) == 1
+    ids, targets = batch(num_rows=16)
+    assert (model.nll(ids, targets) / targets.numel()).item() == pytest.approx(math.log(V), abs=0.3)
+    with torch.no_grad():
+        model.tying.output_weight()[int(ids[0, 0])] += 1
+    assert model.tying.embed(ids)[0, 0].equal(model.tying.output_weight()[int(ids[0, 0])]), "one memory for both uses"
+
+
 @STRATEGIES
 def test_another_draw_of_the_embeddings_moves_the_embeddings_alone(tying: dict[str, Any]) -> None:
     config = configure(tying=tying, positions="learned")

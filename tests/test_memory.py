@@ -2,10 +2,15 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
+from small_runs import cache_of, carry_out, small_run
 
+from tiedlm.experiment.child import run_in_child
+from tiedlm.experiment.plan import Run
+from tiedlm.experiment.store import RunFolder
 from tiedlm.training.memory import host_peak_rss, is_out_of_memory, read_peaks
 
 MB = 1 << 20
@@ -20,7 +25,7 @@ def in_a_child(program: str, inherited: int = 0) -> list[int]:
     return [int(word) for word in done.stdout.split()]
 
 
-def test_the_peak_rises_by_what_is_allocated_stays_when_it_is_freed_and_starts_anew_with_a_run() -> None:
+def test_m01_the_peak_rises_with_what_is_allocated_stays_when_it_is_freed_and_starts_anew_with_a_run() -> None:
     before, held, freed, anew = in_a_child(
         "print(peak()); x = bytearray(b'1') * (200 << 20); print(peak()); del x; print(peak());"
         "reset_peaks(torch.device('cpu')); print(peak())",
@@ -30,6 +35,27 @@ def test_the_peak_rises_by_what_is_allocated_stays_when_it_is_freed_and_starts_a
     assert 195 * MB < held - before < 260 * MB
     assert freed >= held - MB
     assert anew < freed - 150 * MB
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU; of the CPU the test above holds the same")
+@pytest.mark.parametrize("order", [("tied", "untied"), ("untied", "tied")])
+def test_m01_on_a_gpu_each_run_has_the_peak_that_it_has_alone(tmp_path: Path, order: tuple[str, str]) -> None:
+    """One after the other in one process, where the allocator keeps what the first one had."""
+    wide, alone = ("model.dim=512", "training.device=cuda"), {}
+    for variant in order:
+        run = small_run(tmp_path, *wide, variant=variant, runs="alone")
+        run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
+        alone[variant] = peak_of(run)
+    for variant in order:
+        run = small_run(tmp_path, *wide, variant=variant, runs="together")
+        carry_out(run)
+        assert peak_of(run) == pytest.approx(alone[variant], rel=0.01), variant
+
+
+def peak_of(run: Run) -> int:
+    result = RunFolder(run.directory).result()
+    assert result is not None and result.memory.gpu_peak_allocated_bytes is not None
+    return result.memory.gpu_peak_allocated_bytes
 
 
 def test_the_peak_is_in_bytes() -> None:

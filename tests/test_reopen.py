@@ -1,5 +1,6 @@
 """A trained run again."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,14 @@ def test_scored_again_the_same_way_it_is_the_stored_sum(trained: tuple[Run, RunR
         result.splits[split].model_dump(include={"nll", "tokens", "seq_len", "stride", "bytes", "unigram_nll"})
     )
     assert (again["seq_len"], again["stride"]) == (16, 12)
+
+
+def test_p05_perplexity_a_word_and_a_token_are_of_one_sum(trained: tuple[Run, RunResult]) -> None:
+    document = evaluate(trained[0], "test")
+    by_words = math.log(document["word_perplexity"]) * document["words"]
+    assert by_words == pytest.approx(math.log(document["token_perplexity"]) * document["tokens"], rel=1e-9)
+    assert by_words == pytest.approx(document["nll"], rel=1e-9)
+    assert document["words"] < document["tokens"]
 
 
 def test_more_context_for_every_token_scores_the_same_tokens_and_better(trained: tuple[Run, RunResult]) -> None:
