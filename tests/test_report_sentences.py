@@ -40,6 +40,13 @@ def test_no_direction_is_assumed(nats: list[float], words: str) -> None:
     assert words in sentences(summarize(results, [], "example", "untied", ["tied", "untied"]))["tied"]
 
 
+def test_a_difference_over_fewer_seeds_than_the_score_beside_it_says_so() -> None:
+    results = [*runs("tied", TIED_NATS), *runs("untied", UNTIED_NATS[:3])]
+    said = sentences(summarize(results, [], "example", "untied", ["tied", "untied"]))["tied"]
+    assert "over 5 seeds, better than untied by" in said
+    assert said.endswith("nats per token, over the 3 seeds in common.")
+
+
 def test_more_parameters_are_called_more_and_as_many_as_many() -> None:
     results = [run_result("tied"), run_result("untied"), run_result("soft", tying="soft")]
     said = sentences(summarize(results, [], "example", "tied", ["tied", "untied", "soft"]))

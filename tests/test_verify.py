@@ -273,3 +273,11 @@ def test_a_real_run_that_was_validated_on_the_way_holds(tmp_path: Path) -> None:
     whole = verify(run.directory.parent.parent)
     assert (whole.failed, whole.num_runs) == ([], 1)
     assert verify(run.directory).num_numbers > 20
+    path = RunFolder(run.directory).vocabulary_file
+    with np.load(path) as stored:
+        arrays = {name: stored[name].copy() for name in stored}
+    arrays["inputs"][7] += 1
+    np.savez_compressed(path, **arrays)
+    assert faults(run.directory) == [("evaluation/vocabulary.npz", "inputs")]
+    os.truncate(path, 100)
+    assert faults(run.directory) == [("evaluation/vocabulary.npz", "targets")]

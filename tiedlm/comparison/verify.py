@@ -109,6 +109,10 @@ def _check_run(run: RunFolder, file: str, checks: Checks) -> None:
     parts = result.parameters.parts
     counts = {"total": sum(parts.values()), "non_embedding": parts["body"] + parts["final_norm"]}
     checks.check(file, result.parameters.model_dump(include={*counts}), counts, "parameters")
+    types = run.vocabulary_file
+    if types.is_file():
+        seen = {"targets": result.tokens_seen, "inputs": result.tokens_seen}
+        checks.check(f"{file.removesuffix('result.json')}evaluation/{types.name}", _counted(types), seen)
     config, asked = run.config(), parse(RunConfig, result.config, file, "config")
     told = {"variant": result.variant, "seed": result.seed, "tying": result.tying}
     checks.check(file, told, {"variant": config.variant, "seed": config.seed, "tying": config.model.tying.type})
@@ -134,6 +138,19 @@ def _sums(path: Path) -> dict[str, float | int | str]:
         "tokens": len(nll),
         "documents": len(np.unique(document)),
     }
+
+
+def _counted(path: Path) -> dict[str, int | str]:
+    """How many tokens the counts of all types come to, in either role."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with np.load(path) as types:
+            return {"targets": int(types["targets"].sum()), "inputs": int(types["inputs"].sum())}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return {"targets": f"{path.name} cannot be read"}
 
 
 def _course(result: RunResult) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.summary import Saving, VariantSummary
-from tiedlm.comparison.verdict import UNIT, seeds_in_words, signed_together
+from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, seeds_in_words, signed_together
 from tiedlm.experiment.results import ParameterCounts
 from tiedlm.report import numbers
 from tiedlm.report.cells import difference_cell, perplexity_cell, shown_variants
@@ -70,9 +70,10 @@ def _did(variant: VariantSummary, difference: Difference | None) -> str:
     score = f"test perplexity {perplexity_cell('test')(variant)} over {over}" if "test" in variant.splits else "no test"
     if difference is None:
         return score
+    in_common = over_seeds_in_common(difference.num_seeds, len(variant.seeds))
     if variant.added:  # whether it is better is for both ways of matching to say together
-        return f"{score}, {difference_cell(difference)} {UNIT} against {difference.baseline}"
-    return f"{score}, {_held(difference)}"
+        return f"{score}, {difference_cell(difference)} {UNIT} against {difference.baseline}{in_common}"
+    return f"{score}, {_held(difference)}{in_common}"
 
 
 def _held(difference: Difference) -> str:
