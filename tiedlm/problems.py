@@ -156,4 +156,4 @@ def _tags(model: type[BaseModel], path: Sequence[str]) -> list[str]:
         fields = [each.model_fields[step] for each in models if step in each.model_fields]
         models = [inner for field in fields for inner in _models_in(field.annotation)]
     fields = [each.model_fields["type"] for each in models if "type" in each.model_fields]
-    return [str(tag) for field in fields for tag in typing.get_args(field.annotation)]
+    return list(dict.fromkeys(str(tag) for field in fields for tag in typing.get_args(field.annotation)))
