@@ -42,6 +42,7 @@ def report(
     files = {"--html": html, "--markdown": markdown, "--csv": csv, "--latex": latex}
     asked = {option: file for option, file in files.items() if file is not None}
     _refuse_two_documents(asked, as_json)
+    _refuse_a_place_that_is_taken(asked, experiment)
     comparison = load_comparison(experiment)
     if plots is not None:
         _write_plots(comparison, plots)
@@ -63,6 +64,20 @@ def _refuse_two_documents(asked: Mapping[str, Path], as_json: bool) -> None:
     if len(on_stdout) > 1:
         first, second = on_stdout[:2]
         raise ConfigError(Problem(second, f"and {first} would both be on stdout: give one of them a file"))
+
+
+def _refuse_a_place_that_is_taken(asked: Mapping[str, Path], experiment: Path) -> None:
+    """One file holds one document, and what a report is made of is not written over."""
+    from tiedlm.config import ConfigError, Problem
+
+    taken: dict[Path, str] = {}
+    for option, file in asked.items():
+        place = file.resolve()
+        if str(file) != "-" and place in taken:
+            raise ConfigError(Problem(option, f"{file} is the file of {taken[place]} too: give it another"))
+        if place.suffix in _STORED and place.is_file() and place.is_relative_to(experiment.resolve()):
+            raise ConfigError(Problem(option, f"{file} is part of what is stored there: give it another file"))
+        taken[place] = option
 
 
 def _write(text: str, file: Path) -> None:
@@ -107,6 +122,9 @@ def _latex(comparison: "Comparison") -> str:
 
     return comparison_latex(comparison)
 
+
+_STORED = (".json", ".jsonl", ".npz", ".pt", ".safetensors", ".yaml")
+"""How the names of files end that an experiment's folder is made of."""
 
 _WRITERS: Mapping[str, Callable[["Comparison"], str]] = {
     "--html": _html,

@@ -65,6 +65,29 @@ def test_files_alone_leave_stdout_empty(experiment: str, tmp_path: Path, capsys:
     assert capsys.readouterr().out == ""
 
 
+def test_two_documents_in_one_file_are_refused(
+    experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page"
+    assert main(["report", experiment, "--html", str(page), "--csv", f"{tmp_path}/./page"]) == 2
+    assert "--csv: " in (err := capsys.readouterr().err) and "is the file of --html too" in err
+    assert not page.exists()
+
+
+@pytest.mark.parametrize("name", ["comparison.json", "tied/seed-0/result.json"])
+def test_what_a_report_is_made_of_is_not_written_over(
+    name: str, experiment: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = Path(experiment, name)
+    if not stored.exists():
+        stored.parent.mkdir(parents=True)
+        stored.write_text("{}")
+    before = stored.read_bytes()
+    assert main(["report", experiment, "--markdown", str(stored)]) == 2
+    assert "is part of what is stored there" in capsys.readouterr().err
+    assert stored.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     "words", [["--markdown", "-", "--json"], ["--html", "-", "--csv", "-"], ["--latex", "-", "--json"]]
 )
