@@ -1,5 +1,6 @@
 """Finished runs are compared from where they lie, as they were compared before."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -49,3 +50,9 @@ def test_a_result_whose_config_is_gone_is_named_and_not_left_out(tmp_path: Path)
     for folder in (home, lost):
         with pytest.raises(ConfigError, match=r"seed-1: has a result but no config\.yaml"):
             gather([folder])
+
+
+@pytest.mark.parametrize("size", [0.0, -1.0, math.nan, math.inf])
+def test_a_smallest_size_that_is_none_is_refused(tmp_path: Path, size: float) -> None:
+    with pytest.raises(ConfigError, match=r"--smallest-worthwhile: .*: must be above 0 and finite"):
+        gather([experiment_in(tmp_path)], smallest_worthwhile=size)

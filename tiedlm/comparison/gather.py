@@ -1,5 +1,6 @@
 """Compare runs that are finished, wherever they lie; nothing is trained. Free of torch."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,8 +33,8 @@ def gather(
         message = "trials are no runs, they only chose settings: --details of their experiment shows them"
         raise ConfigError(Problem("", message), source=str(paths[0]))
     variants = _in_order(configs, stored)
-    if smallest_worthwhile is not None and smallest_worthwhile <= 0:
-        raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0"))
+    if smallest_worthwhile is not None and not 0 < smallest_worthwhile < math.inf:  # nor NaN
+        raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0 and finite"))
     chosen = _baseline(baseline, variants, stored)
     question = Question(
         " + ".join(dict.fromkeys(folder.path.parent.parent.name for folder in folders)),
