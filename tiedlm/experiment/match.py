@@ -149,7 +149,8 @@ class _Body:
         config = self.config
         reached = ""
         if nearest is not None:
-            shape = f"{nearest.model.num_layers} layers of inner width {inner_width(nearest.model):,}"
+            layers = "one layer" if nearest.model.num_layers == 1 else f"{nearest.model.num_layers} layers"
+            shape = f"{layers} of inner width {inner_width(nearest.model):,}"
             reached = f" (the nearest, {shape}, has {self._total(nearest):,})"
         return ConfigError(
             Problem(

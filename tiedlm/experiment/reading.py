@@ -30,7 +30,8 @@ def load_experiment(name: str | Path, settings: list[str] | None = None) -> Expe
 def experiment_from(raw: Raw, source: str = "", settings: list[str] | None = None) -> Experiment:
     """The experiment that a merged mapping describes; raises ConfigError with everything that is wrong."""
     if "model" in raw and not {"data", "training"} & raw.keys():
-        raise ConfigError(Problem("", "holds a model alone (no data, no training): it can be counted, not trained"))
+        problem = Problem("", "holds a model alone (no data, no training): it can be counted, not trained")
+        raise ConfigError(problem, source=source)
     head = parse(ExperimentKeys, {key: raw[key] for key in _EXPERIMENT_KEYS if key in raw}, source)
     base = {key: value for key, value in raw.items() if key not in _EXPERIMENT_KEYS}
     seeds = _seeds(head, base, source)

@@ -21,7 +21,7 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
         page.blank()
     _render_runs([run for run in runs if run["trial_of"] is None], page)
     to_do = [run for run in runs if run["state"] not in _ENDED]
-    page.prose(f"{len(runs)} runs, {len(to_do)} of them not finished.")
+    page.prose(_how_many(len(runs), len(to_do)))
     for line in _about_trials(trials, runs):
         page.prose(line)
     page.prose(
@@ -30,6 +30,12 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
     )
     if any(run["steps"] is None or run["parameters"] is None for run in runs):
         page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
+
+
+def _how_many(runs: int, to_do: int) -> str:
+    if runs == 1:
+        return "One run, not finished." if to_do else "One run, finished."
+    return f"{runs} runs, {to_do} of them not finished."
 
 
 def _render_runs(runs: Sequence[Mapping[str, Any]], page: Page) -> None:
@@ -66,7 +72,10 @@ def _about_trials(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[st
         return
     tokens = [run["tokens"] for run in trials]
     size = "" if None in tokens else f" of {numbers.count(sum(tokens))} tokens in all"
-    yield f"{len(trials)} of them are trials{size}; their weights are not kept."
+    if len(trials) == 1:
+        yield f"One of them is a trial{size.removesuffix(' in all')}; its weights are not kept."
+    else:
+        yield f"{len(trials)} of them are trials{size}; their weights are not kept."
     if any(run["state"] == "waits" for run in runs):
         yield "The others wait for the settings that these choose, and are shown with the first of them."
 
