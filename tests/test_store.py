@@ -95,7 +95,7 @@ def test_a_folder_without_a_run_is_no_run(tmp_path: Path) -> None:
 def test_a_damaged_result_is_named_with_the_way_out(tmp_path: Path, damage: bytes) -> None:
     store = claimed(tmp_path)
     store.result_file.write_bytes(damage)
-    with pytest.raises(RunError, match="cannot be read .* once this file is removed") as error:
+    with pytest.raises(RunError, match=r"cannot be read .* once this file is removed") as error:
         store.result()
     assert error.value.kind == "corrupt"
     assert str(store.result_file) in str(error.value)
