@@ -1,6 +1,7 @@
 """Finished runs are compared from where they lie, as they were compared before."""
 
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from finished_runs import store_run
 from small_runs import small_experiment
 
+from tiedlm.comparison.comparison import Pending, store_comparison
 from tiedlm.comparison.gather import gather
 from tiedlm.config import ConfigError
 from tiedlm.experiment.plan import plan
@@ -56,3 +58,18 @@ def test_a_result_whose_config_is_gone_is_named_and_not_left_out(tmp_path: Path)
 def test_a_smallest_size_that_is_none_is_refused(tmp_path: Path, size: float) -> None:
     with pytest.raises(ConfigError, match=r"--smallest-worthwhile: .*: must be above 0 and finite"):
         gather([experiment_in(tmp_path)], smallest_worthwhile=size)
+
+
+def test_what_was_begun_or_planned_and_is_not_finished_is_still_to_come(tmp_path: Path) -> None:
+    """An experiment that was broken off in the middle has no verdict but the one so far."""
+    home = experiment_in(tmp_path)
+    whole_one = gather([home])
+    assert (whole_one.pending, "so far" in whole_one.verdict) == ([], False)
+    (home / "tied" / "seed-2" / "result.json").unlink()
+    shutil.rmtree(home / "untied" / "seed-2")
+    begun = gather([home])
+    assert [(run.variant, run.seed) for run in begun.pending] == [("tied", 2)]
+    assert "3 seeds, so far: " in begun.verdict
+    planned = begun.model_copy(update={"pending": [*begun.pending, Pending(variant="untied", seed=2)]})
+    store_comparison(planned, home)
+    assert [(run.variant, run.seed) for run in gather([home]).pending] == [("tied", 2), ("untied", 2)]

@@ -40,7 +40,7 @@ def gather(
         " + ".join(dict.fromkeys(folder.path.parent.parent.name for folder in folders)),
         chosen,
         tuple(variants),
-        None,
+        _planned(folders, stored),
         _primary(primary, chosen, configs, variants, stored),
         smallest_worthwhile or (stored.smallest_worthwhile if stored else SMALLEST_WORTHWHILE),
         stored.tuning if stored else None,
@@ -76,6 +76,16 @@ def _config_of_each_variant(folders: Sequence[RunFolder]) -> dict[str, RunConfig
             message = f"{other.path} has {one!r}, {folder.path} has {another!r}: not seeds of one variant"
             raise ConfigError(Problem(key, message))
     return {variant: config for variant, (_, config) in first.items()}
+
+
+def _planned(folders: Sequence[RunFolder], stored: Comparison | None) -> dict[str, tuple[int, ...]]:
+    """The seeds of what was begun, and of what was still to come: without them what there is so far is not all."""
+    seeds: dict[str, set[int]] = {}
+    for folder in folders:
+        seeds.setdefault(folder.path.parent.name, set()).add(folder.config().seed)
+    for run in stored.pending if stored else ():
+        seeds.setdefault(run.variant, set()).add(run.seed)
+    return {variant: tuple(sorted(own)) for variant, own in seeds.items()}
 
 
 def _in_order(configs: dict[str, RunConfig], stored: Comparison | None) -> list[str]:
