@@ -65,6 +65,30 @@ def test_a_long_document_read_piece_by_piece_has_the_tokens_of_the_whole(config:
     assert stream(tokenizer, rows) == [*tokenizer.encode(text), *ends]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        " ".join(f"it's {n}  here,{n * n};" + "\t" * (n % 4) for n in range(3000)),
+        "".join(chr(0x61 + n * n % 26) for n in range(50_000)),
+        " " * 30_000 + "x" * 15_000 + " " * 15_000,
+        "ē日本 " * 10_000,
+    ],
+    ids=["words", "one word", "blanks", "other scripts"],
+)
+def test_a_long_line_read_in_parts_has_the_tokens_of_the_whole(line: str) -> None:
+    rows = [Row(f"{line}\n", True), Row("and another\n", False)]
+    assert len(line) > 3 * PIECE_CHARS
+    tokenizer = trained({"type": "bpe", "vocab_size": 400}, rows)
+    assert stream(tokenizer, rows) == [*tokenizer.encode(f"{line}\nand another\n"), tokenizer.end_of_text]
+    assert max(len(tokens.ids) for tokens in tokenizer.encode_rows(rows)) <= 4 * PIECE_CHARS
+
+
+def test_a_document_too_long_for_a_tokenizer_file_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    tokenizer = train_tokenizer(_config({"type": "file", "path": str(library_file(tmp_path))}), ROWS)
+    with pytest.raises(ConfigError, match="11,000,001 characters, above the 10,000,000"):
+        list(tokenizer.encode_rows([Row("a" * 11_000_000 + "\n", True)]))
+
+
 @pytest.mark.parametrize("config", [*LOSSLESS, {"type": "word"}])
 def test_a_saved_tokenizer_is_the_same_again(config: dict[str, Any], tmp_path: Path) -> None:
     tokenizer = trained(config)

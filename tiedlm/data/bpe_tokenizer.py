@@ -19,6 +19,7 @@ _WORDS = (
 )
 """What merges stay within: as GPT-2 cuts words, but no piece goes on after a newline or is longer than 200 characters:
 learning takes time with the square of a piece's length, and a text need not have spaces."""
+_LONGEST = 200
 
 
 class Bpe(LibraryTokenizer):
@@ -57,7 +58,8 @@ class Bpe(LibraryTokenizer):
             show_progress=False,
         )
         tokenizer.encode_special_tokens = True
-        tokenizer.train_from_iterator((piece.text for piece in pieces(rows, PIECE_CHARS)), trainer)
+        short = pieces(_short_rows(rows), PIECE_CHARS)
+        tokenizer.train_from_iterator((piece.text for piece in short), trainer)
         return cls(tokenizer, fewer_types(config.vocab_size, tokenizer.get_vocab_size()))
 
     @classmethod
@@ -73,7 +75,7 @@ class Bpe(LibraryTokenizer):
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text."""
-        for batch in batches_of(pieces(rows, PIECE_CHARS)):
+        for batch in batches_of(pieces(_short_rows(rows), PIECE_CHARS)):
             encodings = self._tokenizer.encode_batch_fast([piece.text for piece in batch], add_special_tokens=False)
             for piece, encoding in zip(batch, encodings, strict=True):
                 yield tokens_of(piece, encoding.ids, self.end_of_text)
@@ -83,3 +85,23 @@ class Bpe(LibraryTokenizer):
 
     def bytes_reason(self, num_lost: int) -> None:
         """None: nothing is lost."""
+
+
+def _short_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """`rows`, a long one in parts that end where no merge reaches across.
+
+    The library takes some 170 bytes a character while it encodes: a row of 50 MB would need 8 GB.
+    """
+    from tokenizers import Regex, pre_tokenizers
+
+    cut = pre_tokenizers.Split(Regex(_WORDS), behavior="isolated").pre_tokenize_str
+    for text, starts_document in rows:
+        begin = 0
+        while len(text) - begin > PIECE_CHARS:
+            words = [word for word, _ in cut(text[begin : begin + PIECE_CHARS])]
+            length = sum(map(len, words))
+            while PIECE_CHARS - length < 2 * _LONGEST:  # the last ones may go on behind what was looked at
+                length -= len(words.pop())
+            yield Row(text[begin : begin + length], starts_document and begin == 0)
+            begin += length
+        yield Row(text[begin:], starts_document and begin == 0)

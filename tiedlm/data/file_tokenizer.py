@@ -10,11 +10,12 @@ from tiedlm.data.bpe_tokenizer import FILE
 from tiedlm.data.config import FileTokenizer
 from tiedlm.data.documents import Row
 from tiedlm.data.library_tokenizer import LibraryTokenizer, batches_of, tokens_of
-from tiedlm.data.tokenizer import Tokens, pieces
+from tiedlm.data.tokenizer import Piece, Tokens, pieces
 from tiedlm.files import write_atomic
 
 COMMON_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>", "[SEP]")
 """What well-known tokenizers call the end of text."""
+_LONGEST = 10_000_000
 _PATH, _END = "data.tokenizer.path", "data.tokenizer.end_of_text"
 
 
@@ -52,7 +53,7 @@ class TokenizerFile(LibraryTokenizer):
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text; a document that does not decode to itself counts as lost."""
-        for batch in batches_of(pieces(rows, float("inf"))):
+        for batch in batches_of(_bounded(pieces(rows, float("inf")))):
             texts = [piece.text for piece in batch]
             encoded = [item.ids for item in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
             decoded = self._tokenizer.decode_batch(encoded, skip_special_tokens=False)
@@ -66,6 +67,18 @@ class TokenizerFile(LibraryTokenizer):
     def bytes_reason(self, num_lost: int) -> str | None:
         """As for words."""
         return self.words_reason(num_lost)
+
+
+def _bounded(documents: Iterator[Piece]) -> Iterator[Piece]:
+    """`documents`; raises ConfigError where one is too long to be encoded whole, in some 170 bytes a character."""
+    for document in documents:
+        if len(document.text) > _LONGEST:
+            message = (
+                f"a document has {len(document.text):,} characters, above the {_LONGEST:,} that a tokenizer file reads "
+                f"as a whole; see data.corpus.documents, or tokenizer: {{type: bpe}}"
+            )
+            raise ConfigError(Problem(_PATH, message))
+        yield document
 
 
 def read_file(config: FileTokenizer) -> bytes:

@@ -1,15 +1,14 @@
 """What tokenizers of the `tokenizers` library have in common."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from tiedlm.data.tokenizer import Piece, Tokens
 
-_BATCH = 128
-"""Pieces handed to the library's threads at once."""
+_BATCH_CHARS = 1 << 20
+"""About how much text is handed to the library's threads at once: it takes some 170 bytes a character meanwhile."""
 
 
 class LibraryTokenizer:
@@ -42,7 +41,15 @@ class LibraryTokenizer:
 
 
 def batches_of(stream: Iterator[Piece]) -> Iterator[list[Piece]]:
-    while batch := list(islice(stream, _BATCH)):
+    """A stream of pieces in lists of about as much text."""
+    batch, num_chars = list[Piece](), 0
+    for piece in stream:
+        batch.append(piece)
+        num_chars += len(piece.text)
+        if num_chars >= _BATCH_CHARS:
+            yield batch
+            batch, num_chars = [], 0
+    if batch:
         yield batch
 
 
