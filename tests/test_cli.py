@@ -432,7 +432,7 @@ def test_c07_in_a_narrow_pipe_every_number_is_whole_and_nothing_is_coloured(
 
 def test_c07_a_long_run_in_a_pipe_says_few_lines(tmp_path: Path) -> None:
     config = write_tiny(tmp_path)
-    words = ["train", "--config", config, "--variant", "tied", "--set", "training.steps=200"]
+    words = ["train", "--config", str(config), "--variant", "tied", "--set", "training.steps=200"]
     code, _, err = finish(start(*words, cwd=tmp_path, TIEDLM_CACHE=str(tmp_path / "cache")))
     assert code == 0, err
     assert 0 < len(err.splitlines()) <= 30
