@@ -89,12 +89,13 @@ def test_one_seed_shows_intervals_over_documents_and_no_verdict_on_seeds(tmp_pat
     assert "(95 % interval over documents)" in text
     assert "cannot tell" in text and "better" not in text and "worse" not in text
     assert list(frequency_remarks(comparison)) == []
-    assert not any("Holm" in note for note in frequency_notes(comparison))
+    assert not any("Holm" in note or "mean over seeds of" in note for note in frequency_notes(comparison))
 
 
 def test_what_is_missing_says_why(tmp_path: Path, shifted: Comparison) -> None:
     notes = "\n".join(frequency_notes(compared(tmp_path, EVERYWHERE, num_seeds=2, shapes=None)))
     assert "By kind of the target: nothing, the tokenizer does not show what its tokens are pieces of." in notes
+    assert "difference: mean over seeds of each seed's. Other batches put other tokens into a bin" in notes
     few = "Targets seen 0 times: no verdict, 4 documents have such a token, and fewer than 20 have no verdict."
     assert few in list(frequency_notes(shifted))
 

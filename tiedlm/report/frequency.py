@@ -140,6 +140,11 @@ def _legend(frequency: Frequency) -> Iterator[str]:
         "the input embedding acts. Probability given: to all targets of a bin together, whatever came."
     )
     differences = [found for part in frequency.breakdowns for place in part.bins for found in place.differences]
+    if any(len(found.per_seed) > 1 for found in differences):
+        yield (
+            "difference: mean over seeds of each seed's. Other batches put other tokens into a bin, so that the nats of "
+            "both variants, over all seeds, need not differ by as much."
+        )
     if any(found.p_difference is not None for found in differences):
         yield "Verdicts on bins are exploratory, Holm-corrected within each breakdown; the intervals shown are not."
     yield "rows moved: mean over the rows of a bin and over seeds; 0 are those of tokens that training never showed."
