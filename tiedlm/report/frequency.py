@@ -142,8 +142,8 @@ def _legend(frequency: Frequency) -> Iterator[str]:
     differences = [found for part in frequency.breakdowns for place in part.bins for found in place.differences]
     if any(len(found.per_seed) > 1 for found in differences):
         yield (
-            "difference: mean over seeds of each seed's. Other batches put other tokens into a bin, so that the nats of "
-            "both variants, over all seeds, need not differ by as much."
+            "difference: mean over seeds of each seed's. Other batches put other tokens into a bin, so that the nats "
+            "of both variants, over all seeds, need not differ by as much."
         )
     if any(found.p_difference is not None for found in differences):
         yield "Verdicts on bins are exploratory, Holm-corrected within each breakdown; the intervals shown are not."
