@@ -20,7 +20,10 @@ from tiedlm.experiment.metrics import Metrics
 from tiedlm.experiment.results import CurvePoint, RunResult
 from tiedlm.experiment.store import RunFolder, run_folders
 
-TAKEN_AS_STORED = "words and bytes of the text, unigram nll, parts of the model, hashes, memory, steady speed, versions"
+TAKEN_AS_STORED = (
+    "words and bytes of the text, unigram nll, parts of the model, hashes, memory, steady speed, versions, and in "
+    "metrics.jsonl the steps between the first, the validations and the last"
+)
 
 
 class Verified(Config):
