@@ -71,6 +71,25 @@ def test_a_part_that_is_shared_is_called_that_and_the_peak_is_told_where_it_was_
     assert "1,024.0 MiB of GPU memory at the peak" in said
 
 
+@pytest.mark.parametrize(
+    ("tying", "beside", "inference_total", "said"),
+    [
+        ("projected", 589_824, None, "one matrix for input and output, and more that the output alone goes through;"),
+        ("progressive", 38_597_376, 124_439_808, "one matrix for input and output at the end of its run;"),
+    ],
+)
+def test_what_only_the_output_has_does_not_make_its_matrix_two(
+    tying: str, beside: int, inference_total: int | None, said: str
+) -> None:
+    tied = parameters("tied")
+    changes = {"parts": tied.parts | {"output_embedding": beside}, "total": tied.total + beside}
+    counts = tied.model_copy(update=changes | {"inference_total": inference_total})
+    run = run_result("a", tying=tying, parameters=counts)
+    assert sentences(summarize([run], [], "example", "a", ["a"]))["a"].startswith(
+        f"a ({tying}), the baseline, has {said}"
+    )
+
+
 def test_a_body_of_the_baselines_size_has_its_difference_and_no_verdict_of_its_own() -> None:
     results = [*runs("tied", TIED_NATS), *runs("untied", UNTIED_NATS)]
     for suffix, role in (("width", "matched_width"), ("depth", "matched_depth")):

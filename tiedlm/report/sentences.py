@@ -41,10 +41,16 @@ def _is(variant: VariantSummary, baseline: str) -> str:
 
 def _matrices(parameters: ParameterCounts) -> str:
     shared = parameters.parts.get("shared_embedding", 0)
-    single = parameters.parts.get("input_embedding", 0) + parameters.parts.get("output_embedding", 0)
-    if shared and single:
+    read, scored = (parameters.parts.get(part, 0) for part in ("input_embedding", "output_embedding"))
+    if not shared:
+        return "one matrix for input and another for output"
+    if not (read or scored):
+        return "one matrix for input and output"
+    if read:
         return "embeddings of which a part is shared"
-    return "one matrix for input and output" if shared else "one matrix for input and another for output"
+    if parameters.inference_total is not None and parameters.inference_total < parameters.total:
+        return "one matrix for input and output at the end of its run"
+    return "one matrix for input and output, and more that the output alone goes through"
 
 
 def _costs(variant: VariantSummary, baseline: str) -> Iterator[str]:
