@@ -61,6 +61,13 @@ def test_every_config_of_its_table_comes_with_the_package() -> None:
     assert named == {name for name in packaged if not name.startswith("shapes/")}
 
 
+def test_every_link_inside_it_leads_to_a_section() -> None:
+    titles = re.findall(r"^##+ (.*)$", README, flags=re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+    links = re.findall(r"\]\(#([^)]+)\)", README)
+    assert links and set(links) <= anchors
+
+
 def test_its_own_config_loads(tmp_path: Path) -> None:
     (text,) = [block for block in blocks("yaml") if "extends" in block]
     assert isinstance(load_yaml(text, "README"), dict)
