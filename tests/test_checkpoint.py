@@ -114,6 +114,16 @@ def test_the_last_ones_are_kept_by_number(tmp_path: Path) -> None:
     assert found.step == 100
 
 
+def test_the_files_have_the_permissions_that_the_user_gives_to_files(tmp_path: Path) -> None:
+    """The library that writes the weights would keep them from everybody else."""
+    before = os.umask(0o027)
+    try:
+        path = save(tmp_path, snapshot(1), keep_last=1)
+    finally:
+        os.umask(before)
+    assert {file.stat().st_mode & 0o777 for file in path.iterdir()} == {0o640}
+
+
 def scored(step: int, score: float | None) -> Snapshot:
     return replace(snapshot(step), validation=score)
 

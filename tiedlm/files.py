@@ -23,8 +23,8 @@ def atomic_path(path: Path) -> Iterator[Path]:
             raise RunError("disk", f"{path} is there and is no ordinary file: it is left alone")
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        os.fchmod(handle, 0o666 & ~_umask())
         os.close(handle)
+        permit(Path(name))
         yield Path(name)
         with open(name, "rb") as written:  # noqa: PTH123 (a descriptor to sync)
             os.fsync(written.fileno())
@@ -43,6 +43,11 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     """Write `data` (text as UTF-8) to `path`, whole or not at all."""
     with atomic_path(path) as partial:
         partial.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def permit(path: Path) -> None:
+    """Give a file the permissions that the user gives to files; made by a library, it may be closed to all others."""
+    path.chmod(0o666 & ~_umask())
 
 
 def _umask() -> int:

@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tiedlm.errors import RunError
-from tiedlm.files import sync_folder
+from tiedlm.files import permit, sync_folder
 from tiedlm.talk import Talk
 
 _NAME = re.compile(r"step-(\d+)")
@@ -167,6 +167,7 @@ def _write_manifest(folder: Path) -> None:
     manifest = {}
     for path in sorted(folder.iterdir()):
         name = path.name
+        permit(path)
         _sync(path)
         manifest[name] = {"size": path.stat().st_size, "sha256": _sha256(path)}
     (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
