@@ -191,6 +191,9 @@ class KillTest:
         self.waits += said.count("waiting for process")
         if "Traceback" in said:
             self.faults.append(f"a traceback was printed:\n{said}")
+        deadline = time.monotonic() + 30
+        while some.living_workers() and time.monotonic() < deadline:
+            time.sleep(0.1)
         if some.living_workers():
             self.faults.append(f"processes of runs are left: {some.living_workers()}")
 
