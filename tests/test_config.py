@@ -71,6 +71,8 @@ def test_a_value_is_shown_with_what_it_must_be(setting: str, message: str) -> No
         ("learning_rate=1", "learning_rate", "unknown key; did you mean training.learning_rate?"),
         ("model.tie=true", "model.tie", "unknown key; did you mean model.type?"),
         ("data.tokenizer.vocab_size=9", "data.tokenizer.vocab_size", "unknown key of this type"),
+        ("training.carry_state=true", "training.carry_state", "unknown key; did you mean model.carry_state?"),
+        ("training.foo=1", "training.foo", "unknown key; known here: "),
         ("data.zzzzzz=1", "data.zzzzzz", "unknown key; known here: corpus, seq_len, tokenizer"),
         ("model.tying={type: tied, output_init: copy}", "model.tying.output_init", "unknown key of this type"),
     ],

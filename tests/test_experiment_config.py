@@ -149,6 +149,17 @@ def test_a_mistake_is_placed_where_it_was_written_and_told_once() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("sedes", "seeds"), ("noisefloor", "noise_floor"), ("basline", "baseline"), ("tun", "tune")]
+)
+def test_a_misspelled_key_of_the_experiment_is_named(wrong: str, right: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        experiment(f"{wrong}=1")
+    assert [(said.key, said.message) for said in caught.value.problems] == [
+        (wrong, f"unknown key; did you mean {right}?")
+    ]
+
+
 def test_a_model_alone_can_be_counted_not_trained(tmp_path: Path) -> None:
     path = tmp_path / "shape.yaml"
     path.write_text("model: {num_layers: 2, dim: 16, num_heads: 2, vocab_size: 97}\n")

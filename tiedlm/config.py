@@ -1,7 +1,7 @@
 """From YAML text to frozen, validated models, with every mistake named by its dotted key. Free of torch."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -80,15 +80,18 @@ def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> Raw:
     return merged
 
 
-def parse(model: type[Model], raw: Mapping[str, Any], source: str = "", prefix: str = "") -> Model:
+def parse(
+    model: type[Model], raw: Mapping[str, Any], source: str = "", prefix: str = "", beside: Sequence[str] = ()
+) -> Model:
     """Validate `raw` as `model`.
 
-    Raises ConfigError with every mistake at once; each key is dotted and starts with `prefix`.
+    Raises ConfigError with every mistake at once; each key is dotted and starts with `prefix`. `beside` are other keys
+    that an unknown one may have meant.
     """
     try:
         return model.model_validate(raw)
     except pydantic.ValidationError as error:
-        raise ConfigError(*problems_in(error, model, raw, prefix), source=source) from None
+        raise ConfigError(*problems_in(error, model, raw, prefix, beside), source=source) from None
 
 
 def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:

@@ -50,9 +50,17 @@ class Problem:
 
 
 def problems_in(
-    error: pydantic.ValidationError, model: type[BaseModel], raw: Mapping[str, Any], prefix: str = ""
+    error: pydantic.ValidationError,
+    model: type[BaseModel],
+    raw: Mapping[str, Any],
+    prefix: str = "",
+    beside: Sequence[str] = (),
 ) -> list[Problem]:
-    """Every mistake that pydantic found when it read `raw` as `model`, one `Problem` for each key that is wrong."""
+    """Every mistake that pydantic found when it read `raw` as `model`, one `Problem` for each key that is wrong.
+
+    `beside`: keys that a file may say beside the model's; an unknown one may have meant them.
+    """
+    known = sorted({*field_paths(model), *beside})
     by_path: dict[tuple[str, ...], list[Any]] = {}
     for item in error.errors(include_url=False):
         by_path.setdefault(_written_path(item["loc"], item["type"] == "missing", raw), []).append(item)
@@ -60,19 +68,21 @@ def problems_in(
     for path, items in list(by_path.items())[:_MOST]:
         tag_is_wrong = items[0]["type"] in ("union_tag_invalid", "union_tag_not_found")
         key = ".".join([*([prefix] if prefix else []), *path, *(["type"] if tag_is_wrong else [])])
-        problems += [Problem(key, message) for message in _messages(items, path, model)]
+        problems += [Problem(key, message) for message in _messages(items, path, model, known)]
     if len(by_path) > _MOST:
         problems.append(Problem(prefix, f"and {len(by_path) - _MOST:,} more mistakes"))
     return problems
 
 
-def _messages(items: Sequence[Any], path: tuple[str, ...], model: type[BaseModel]) -> Iterator[str]:
+def _messages(
+    items: Sequence[Any], path: tuple[str, ...], model: type[BaseModel], known: Sequence[str]
+) -> Iterator[str]:
     """What to say of the mistakes at one key: those of the branches of a union make one sentence."""
     expected: list[str] = []
     for item in items:
         kind, context = item["type"], {name: _whole(value) for name, value in item.get("ctx", {}).items()}
         if kind == "extra_forbidden":
-            yield f"unknown key{_nearest('.'.join(path), sorted(set(field_paths(model))))}"
+            yield f"unknown key{_nearest('.'.join(path), known)}"
         elif kind == "missing":
             yield "is required"
         elif kind == "value_error":
@@ -121,17 +131,17 @@ def _holds(raw: object, step: int | str) -> bool:
     return isinstance(raw, Mapping) and step in raw
 
 
-def _nearest(key: str, known: list[str]) -> str:
+def _nearest(key: str, known: Sequence[str]) -> str:
+    """Nearest by the last name alone: what stands before it would make any two keys of one mapping alike."""
     if key in known:
         return " of this type; another one has it"
     parent, _, name = key.rpartition(".")
-    inside = [path for path in known if path.rpartition(".")[0] == parent]
-    close = difflib.get_close_matches(key, inside, n=1, cutoff=0.7)
-    elsewhere = [path for path in known if path.rpartition(".")[2] == name]
-    best = close or elsewhere or difflib.get_close_matches(key, known, n=1, cutoff=0.75)
-    if best:
-        return f"; did you mean {best[0]}?"
-    return f"; known here: {', '.join(path.rpartition('.')[2] for path in inside)}" if inside else ""
+    inside = {path.rpartition(".")[2]: path for path in known if path.rpartition(".")[0] == parent}
+    anywhere = {path.rpartition(".")[2]: path for path in reversed(known) if not key.startswith(f"{path}.")}
+    for paths, cutoff in ((inside, 0.7), (anywhere, 0.8), (inside, 0.55)):
+        for best in difflib.get_close_matches(name, paths, n=1, cutoff=cutoff):
+            return f"; did you mean {paths[best]}?"
+    return f"; known here: {', '.join(inside)}" if inside else ""
 
 
 def field_paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

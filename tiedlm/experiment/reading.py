@@ -138,7 +138,7 @@ def _configs(
         if misplaced:
             continue
         try:
-            config = parse(RunConfig, laid_over(raw, point))
+            config = parse(RunConfig, laid_over(raw, point), beside=_EXPERIMENT_KEYS)
             configs[config.variant] = config
         except ConfigError as error:
             placed = [_placed(problem, name, override, point) for problem in error.problems]
