@@ -32,7 +32,7 @@ SETTINGS = settings(
     derandomize=True,
     deadline=None,
     database=None,
-    max_examples=90,
+    max_examples=70,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 NAMES = st.sampled_from(["tied", "untied", "soft-0.1", "x", "A_b+c=d@e", "9"])
@@ -240,7 +240,7 @@ def test_every_key_is_among_what_is_tried() -> None:
     """By drawing until each was there; a type that `values` does not know fails here first."""
     missing = {f"{name}" for name in KEYS}
 
-    @SETTINGS
+    @settings(SETTINGS, max_examples=200)
     @given(part(KEYS))
     def check(override: Raw) -> None:
         missing.difference_update(override)
