@@ -166,6 +166,13 @@ def test_the_sizes_stand_below_one_another(tmp_path: Path) -> None:
     assert float(tied[2]) < 0
 
 
+def test_where_all_are_of_one_size_it_is_said_that_nothing_is_added(tmp_path: Path) -> None:
+    same = experiment_of(tmp_path, "match=parameters", "model.tying.type=tied")
+    table, said = (lines := list(sizes_in_words(with_matches(same, count_of), count_of)))[:-1], lines[-1]
+    assert len(table) == 3
+    assert said.startswith("match: parameters adds nothing, every variant is within 1 % of untied's")
+
+
 def test_the_text_is_got_ready_where_it_counts_and_a_dry_look_leaves_nothing_behind(tmp_path: Path) -> None:
     """V of a vocabulary of words is known once the text was read."""
     small_config(tmp_path, "{type: byte}", "{type: word}")

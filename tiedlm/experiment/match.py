@@ -52,7 +52,7 @@ def sizes_in_words(experiment: Experiment, count_of: CountOf) -> Iterator[str]:
         (
             name,
             f"{counts[name].total:,}",
-            f"{100 * (counts[name].total - target) / target:+.2f} %",
+            _percent(100 * (counts[name].total - target) / target),
             f"{counts[name].flops_per_token:,}",
             str(config.model.num_layers),
             f"{inner_width(config.model):,}",
@@ -64,6 +64,14 @@ def sizes_in_words(experiment: Experiment, count_of: CountOf) -> Iterator[str]:
     for first, *others in (head, *cells):
         rest = (cell.rjust(size) for cell, size in zip(others, sizes[1:], strict=True))
         yield "  ".join([first.ljust(sizes[0]), *rest])
+    if not any(config.added and config.added.role.startswith("matched") for config in experiment.variants.values()):
+        within = f"within {100 * TOLERANCE:g} % of {experiment.baseline}'s {target:,}"
+        yield f"match: parameters adds nothing, every variant is {within}"
+
+
+def _percent(share: float) -> str:
+    """Two decimals, or the first digit that is not 0."""
+    return f"{share:+.1g} %" if 0 < abs(share) < 0.005 else f"{share:+.2f} %"
 
 
 def _is_within(share: float, total: int, target: int) -> bool:
