@@ -42,6 +42,7 @@ from tiedlm.tying.config import PartialDimensionsConfig, PartialVocabularyConfig
         ({"type": "projected", "strength": 0.0}, "tying.strength", "must be above 0"),
         ({"type": "factorized"}, "tying.width", "is required"),
         ({"type": "factorized", "width": 0}, "tying.width", "0: must be above 0"),
+        ({"type": "factorized", "width": 10**12}, "tying.width", "must be at most 16777216"),
         ({"type": "progressive", "switch_at": 1.5}, "tying.switch_at", "1.5: must be at most 1"),
         ({"type": "progressive", "switch_at": "late"}, "tying.switch_at", '"late": must be a number'),
         ({"type": "progressive", "direction": "apart"}, "tying.direction", "must be 'tie' or 'untie'"),

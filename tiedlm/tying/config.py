@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from tiedlm.config import Config, Count, Fraction, NonNegative, Positive, check
+from tiedlm.config import Config, Fraction, NonNegative, Positive, Size, check
 from tiedlm.problems import shown
 
 Norm = Literal["fro", "mean_square"]
@@ -159,7 +159,7 @@ class FactorizedConfig(EmbeddingConfig):
     """
 
     type: Literal["factorized"] = "factorized"
-    width: Count
+    width: Size
     share: Literal["table", "table_and_map", "nothing"] = "table"
 
 
