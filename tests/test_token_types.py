@@ -150,3 +150,14 @@ def test_rows_that_start_at_zero_have_no_relative_movement(tmp_path: Path) -> No
     setup, _ = trained(tmp_path, 1, "variants.untied.model.tying.output_init=zero")
     moved = row_movement(setup)
     assert np.isnan(moved["output"]).all() and np.isfinite(moved["input"]).all()
+
+
+@pytest.mark.parametrize("only_in_training", ["embedding_dropout=0.5", "embedding_noise=1.0"])
+def test_what_happens_to_input_vectors_in_training_alone_is_no_movement(tmp_path: Path, only_in_training: str) -> None:
+    setup, training = trained(tmp_path, 1, f"model.tying.{only_in_training}")
+    again, _ = trained(tmp_path, 0, f"model.tying.{only_in_training}")
+    assert all((moved == 0).all() for moved in row_movement(again).values())
+    expected = row_movement(setup)
+    training.training_step.train()
+    assert all(np.array_equal(moved, expected[side]) for side, moved in row_movement(setup).items())
+    assert setup.model.tying.training, "and the model's mode is as before"

@@ -21,16 +21,21 @@ _ROWS_AT_ONCE = 4096
 def row_movement(setup: Setup) -> dict[str, np.ndarray]:
     """|end - start| / |start| of every row on the "input" and on the "output" side, (V,) each; NaN from a start of 0.
 
-    The rows are what ids become and what hidden states are compared with, however a strategy comes by them. The start
-    is drawn anew, on the CPU.
+    The rows are what ids become and what hidden states are compared with, however a strategy comes by them; without
+    the dropout and the noise of training. The start is drawn anew, on the CPU.
     """
-    config, data = setup.config, setup.data
+    config, data, end = setup.config, setup.data, setup.model.tying
     start = build_tying(config.model.tying, data.vocab_size, config.model.dim, torch.from_numpy(data.frequencies))
     initialize(nn.ModuleDict({"tying": start}), config.seed, "tying", config.embedding_draw)
-    return {
-        "input": _moved(_input_rows(start), _input_rows(setup.model.tying), data.vocab_size),
-        "output": _moved(_output_rows(start), _output_rows(setup.model.tying), data.vocab_size),
+    was_training = end.training
+    for tying in (start, end):
+        tying.eval()
+    moved = {
+        "input": _moved(_input_rows(start), _input_rows(end), data.vocab_size),
+        "output": _moved(_output_rows(start), _output_rows(end), data.vocab_size),
     }
+    end.train(was_training)
+    return moved
 
 
 Rows = Callable[[slice], Tensor]
