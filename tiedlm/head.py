@@ -14,8 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-IGNORED = -100
-"""A target that is not scored."""
+from tiedlm.data.batches import IGNORED as IGNORED
 
 CHUNK_ROWS = 256
 

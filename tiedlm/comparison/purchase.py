@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
 from tiedlm.comparison.contrast import Difference, contrast
+from tiedlm.comparison.summary import tokens_per_second
 from tiedlm.config import Config
 from tiedlm.experiment.results import RunResult
 
@@ -71,7 +72,7 @@ def purchase(one: Sequence[RunResult], other: Sequence[RunResult], spent: SpentO
     bought, interval, reason = _bought(found)
     persistent, no_persistent = _persistent(larger[0], smaller[0])
     flops = mine.flops_per_token - theirs.flops_per_token
-    speeds = _speed(larger), _speed(smaller)
+    speeds = tokens_per_second(larger), tokens_per_second(smaller)
     return Purchase(
         larger=larger[0].variant,
         smaller=smaller[0].variant,
@@ -127,8 +128,3 @@ def _optimizer(larger: RunResult, smaller: RunResult) -> str | None:
 def _training(run: RunResult) -> dict[str, Any]:
     training: dict[str, Any] = run.config.get("training", {})
     return training
-
-
-def _speed(runs: Sequence[RunResult]) -> float | None:
-    seconds = sum(run.steady_seconds for run in runs)
-    return sum(run.steady_tokens for run in runs) / seconds if seconds else None

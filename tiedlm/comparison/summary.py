@@ -112,7 +112,6 @@ def has_split(runs: Sequence[RunResult], split: str) -> bool:
 
 def summarize_variant(name: str, runs: Sequence[RunResult], base_runs: Sequence[RunResult]) -> VariantSummary:
     """A variant's finished runs (at least one) taken together, beside those of the baseline (maybe none)."""
-    steady_seconds = sum(run.steady_seconds for run in runs)
     return VariantSummary(
         name=name,
         tying=runs[0].tying,
@@ -124,11 +123,17 @@ def summarize_variant(name: str, runs: Sequence[RunResult], base_runs: Sequence[
             split: _split([(run.seed, run.splits[split]) for run in runs]) for split in SPLITS if has_split(runs, split)
         },
         memory=_memory([run.memory for run in runs]),
-        tokens_per_second=sum(run.steady_tokens for run in runs) / steady_seconds if steady_seconds else None,
+        tokens_per_second=tokens_per_second(runs),
         seconds=sum(run.seconds for run in runs),
         runs=[_seed_run(run) for run in runs],
         config=runs[0].config,
     )
+
+
+def tokens_per_second(runs: Sequence[RunResult]) -> float | None:
+    """Of the steady steps of all runs together; null where there were none."""
+    seconds = sum(run.steady_seconds for run in runs)
+    return sum(run.steady_tokens for run in runs) / seconds if seconds else None
 
 
 def _seed_run(run: RunResult) -> SeedRun:

@@ -11,7 +11,7 @@ from tiedlm.streams import stream_seed
 
 Int64 = npt.NDArray[np.int64]
 IGNORED = -100
-"""The target where there is none."""
+"""The target where there is none, which is not scored."""
 _WINDOWS_AT_ONCE = 4096
 _TOKENS_AT_ONCE = 1 << 20
 

@@ -15,7 +15,7 @@ from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
 from tiedlm.head import IGNORED
 from tiedlm.model.language_model import LanguageModel
-from tiedlm.model.parameters import parameter_parts
+from tiedlm.model.parameters import embedding_parameters
 from tiedlm.streams import stream_seed
 from tiedlm.training.carried import CarriedState
 from tiedlm.training.checkpoint import Snapshot
@@ -80,9 +80,7 @@ class Training:
         self.model, self.batches, self.config, self.machine = model, batches, config, machine
         self.num_steps, self.micro_batch_size, self.seed = num_steps, micro_batch_size, seed
         self.training_step = TrainingStep(model, machine, config.z_loss)
-        parts = parameter_parts(model)
-        embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
-        groups = parameter_groups(model, embeddings, config)
+        groups = parameter_groups(model, embedding_parameters(model), config)
         self.optimizer = build_optimizer(groups, config, machine)
         self.limits, self.output_path = GradientLimits(groups, config, model), OutputPath(model.tying, config)
         self.schedule = Schedule(config, num_steps)

@@ -22,7 +22,7 @@ from tiedlm.model.config import ModelConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.layers import Attention
 from tiedlm.model.lstm import LstmLayer
-from tiedlm.model.parameters import parameter_parts
+from tiedlm.model.parameters import embedding_parameters
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import CATEGORIES, Footprint, Phase
 from tiedlm.training.limits import GradientLimits, OutputPath
@@ -72,9 +72,7 @@ class _Step:
         if target.device == "cuda":
             _keep_no_attention_mask(model)
         _keep_gates(model)
-        parts = parameter_parts(model)
-        embeddings = [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
-        groups = parameter_groups(model, embeddings, training)
+        groups = parameter_groups(model, embedding_parameters(model), training)
         self.optimizer = build_optimizer(groups, training, machine)
         self.limits, self.output_path = GradientLimits(groups, training, model), OutputPath(model.tying, training)
         self.module, self.scaler = TrainingStep(model, machine, training.z_loss).train(), machine.scaler()
