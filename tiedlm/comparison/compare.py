@@ -37,7 +37,8 @@ def compare(
     """
     if fresh:  # of a model and a batch that may have been others
         agreement_file(runs_dir / experiment.name).unlink(missing_ok=True)
-    with_matches(experiment, KnownCounts(runs_dir / experiment.name, cache_dir, talk))  # or refused before it is tuned
+    if experiment.waits_for_trials:  # what cannot be matched is refused before them
+        with_matches(experiment, KnownCounts(runs_dir / experiment.name, cache_dir, talk))
     experiment = tune(experiment, runs_dir=runs_dir, cache_dir=cache_dir, fresh=fresh, talk=talk)
     experiment = whole(experiment, runs_dir, cache_dir, talk)
     runs = plan(experiment, runs_dir)
