@@ -16,14 +16,15 @@ from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for folder in ("tiedlm", "cli") for path in (ROOT / folder).rglob("*.py"))
 PARTS = [
-    "problems",
     "errors",
+    "raw",
     "streams",
     "files",
     "progress",
     "talk",
-    "config",
     "config_file",
+    "problems",
+    "config",
     "initialization",
     "data",
     "head",

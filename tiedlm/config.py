@@ -1,4 +1,4 @@
-"""From YAML text to frozen, validated models, with every mistake named by its dotted key. Free of torch."""
+"""From raw mappings to frozen, validated models, with every mistake named by its dotted key. Free of torch."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,21 +8,11 @@ from typing import Annotated, Any, TypeVar
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from tiedlm.problems import Problem as Problem
+from tiedlm.errors import ConfigError as ConfigError
+from tiedlm.errors import Problem as Problem
 from tiedlm.problems import problems_in, shown
-
-Raw = dict[str, Any]
-"""A parsed but not yet validated mapping."""
-
-
-class ConfigError(ValueError):
-    """The request was wrong: everything that is wrong with it, one `Problem` each."""
-
-    def __init__(self, *problems: Problem, source: str = "") -> None:
-        self.problems = problems
-        self.source = source
-        prefix = f"{source}: " if source else ""
-        super().__init__("\n".join(f"{prefix}{problem}" for problem in problems))
+from tiedlm.raw import Raw as Raw
+from tiedlm.raw import merge as merge
 
 
 class Config(BaseModel):
@@ -66,18 +56,6 @@ class Execution:
 
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> Raw:
-    """`base` with `override` laid over it, key by key; a mapping that names a `type` replaces the other whole."""
-    merged = dict(base)
-    for key, value in override.items():
-        mine = merged.get(key)
-        if isinstance(mine, dict) and isinstance(value, dict) and "type" not in value:
-            merged[key] = merge(mine, value)
-        else:
-            merged[key] = value
-    return merged
 
 
 def parse(

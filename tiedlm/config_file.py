@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import yaml
 
-from tiedlm.config import ConfigError, Problem, Raw, merge
+from tiedlm.errors import ConfigError, Problem
 from tiedlm.files import write_atomic
+from tiedlm.raw import Raw, merge
 
 MAX_BYTES = 200_000
 _NAME_LINE = re.compile(r"^name:[^\n#]*(?<! )", re.MULTILINE)

@@ -1,9 +1,31 @@
-"""What stops a run for a reason outside the request."""
+"""What stops a command: a request that is wrong, or a reason outside the request. Imports nothing that takes time."""
 
 import signal
+from dataclasses import dataclass
 
 OUTSIDE = ("offline", "busy", "disk")
 """Kinds that say nothing of the run itself: the next one would meet them too."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a request: its dotted key ("" where there is none) and what to do about it."""
+
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.message}" if self.key else self.message
+
+
+class ConfigError(ValueError):
+    """The request was wrong (exit 2): everything that is wrong with it, one `Problem` each."""
+
+    def __init__(self, *problems: Problem, source: str = "") -> None:
+        self.problems = problems
+        self.source = source
+        prefix = f"{source}: " if source else ""
+        super().__init__("\n".join(f"{prefix}{problem}" for problem in problems))
 
 
 class RunError(Exception):

@@ -4,11 +4,12 @@ import difflib
 import json
 import typing
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import pydantic
 from pydantic import BaseModel
+
+from tiedlm.errors import Problem
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -36,17 +37,6 @@ _EXPECTED = {
 
 _MOST = 30
 """More mistakes than this are counted, not told."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong with a request: its dotted key ("" where there is none) and what to do about it."""
-
-    key: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.key}: {self.message}" if self.key else self.message
 
 
 def problems_in(
