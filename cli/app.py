@@ -1,30 +1,34 @@
 """All commands, and what an error of each kind comes to."""
 
 import errno
+import importlib
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from tiedlm.config import ConfigError
-from tiedlm.errors import Interrupted, RunError
+from tiedlm.errors import ConfigError, Interrupted, RunError
 
-from . import compare, configs, count_params, evaluate, generate, prepare, report, train, verify
+from .options import new_app
 from .output import is_of_a_stream, print_error, set_up_streams
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-app.command("train")(train.train)
-app.command("compare")(compare.compare)
-app.command("count-params")(count_params.count_params)
-app.command("evaluate")(evaluate.evaluate)
-app.command("generate")(generate.generate)
-app.command("report")(report.report)
-app.command("verify")(verify.verify)
-app.command("prepare")(prepare.prepare)
-app.add_typer(configs.app, name="configs")
+app = new_app()
+COMMANDS = {
+    "train": "Train one variant with one seed.",
+    "compare": "Train what is lacking, then compare.",
+    "count-params": "Count parameters by part.",
+    "evaluate": "Score a split with a trained model.",
+    "generate": "Continue a text with a trained model.",
+    "report": "Print or write a stored comparison.",
+    "verify": "Recompute every figure from stored scores.",
+    "prepare": "Get text and tokenizer ready.",
+    "configs": "List, show or copy packaged configs.",
+}
+"""What the list of commands says of each: the first sentence of its own help."""
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What is wrong with the words of a command; typer gives it no public name."""
@@ -33,21 +37,47 @@ _WRONG_NAMES = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, e
 """What the system says of a path that was given wrong, not of a machine that fails."""
 
 
-@app.callback(invoke_without_command=True)
-def tiedlm(
+@app.callback(invoke_without_command=True, add_help_option=False)
+def about(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    show_help: Annotated[bool, typer.Option("--help", help="Show this message and exit.")] = False,
 ) -> None:
     """Should the input and the output embedding of a language model be one matrix? Train both ways and compare.
 
     Exit codes: 0 done, 1 a run failed, 2 the request was wrong, 130 or 143 interrupted with the state saved.
     """
+    # --help is our own: of one that is not given typer's makes null, which it has pydantic check
     if version:
         from importlib.metadata import version as installed_version
 
         typer.echo(f"tiedlm {installed_version('tiedlm')}")
-    elif context.invoked_subcommand is None:
+    elif show_help or context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    else:
+        return
+    raise typer.Exit
+
+
+class _Later(TyperCommand):
+    """A command whose module is imported once it is called, not for the list that it stands in."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        return command(self.name or "").make_context(info_name, args, parent, **extra)
+
+
+def command(name: str) -> Any:
+    """One of COMMANDS, whole."""
+    module = importlib.import_module(f".{name.replace('-', '_')}", __package__)
+    return typer.main.get_command(module.app)
+
+
+def all_commands() -> Any:
+    """`tiedlm` itself."""
+    group: Any = typer.main.get_command(app)
+    for name, summary in COMMANDS.items():
+        group.add_command(_Later(name, help=summary, rich_markup_mode=None))
+    return group
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -55,9 +85,9 @@ def run(arguments: Sequence[str]) -> int:
     set_up_streams()
     as_json, debug = "--json" in arguments, "--debug" in arguments
     try:
-        command = typer.main.get_command(app)
-        with command.make_context("tiedlm", list(arguments)) as context:
-            command.invoke(context)
+        tiedlm = all_commands()
+        with tiedlm.make_context("tiedlm", list(arguments)) as context:
+            tiedlm.invoke(context)
         sys.stdout.flush()
     except typer.Exit as done:
         sys.stdout.flush()

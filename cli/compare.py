@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .output import console, print_json
+from .output import print_json
 
 if TYPE_CHECKING:
     from tiedlm.comparison.comparison import Comparison
 
+app = options.new_app()
 
+
+@app.command()
 def compare(
     what: Annotated[
         list[str] | None,
@@ -101,6 +104,8 @@ def compare(
 
 def _show(comparison: "Comparison", details: bool) -> None:
     from tiedlm.report.tables import render_comparison
+
+    from .console import console
 
     render_comparison(comparison, console(), details)
 

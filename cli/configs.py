@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import console, print_json
+from .output import print_json
 
-app = typer.Typer(rich_markup_mode=None)
+app = options.new_app()
 Name = Annotated[str, typer.Argument(metavar="NAME", help="As the list has it, with or without .yaml.")]
 
 
@@ -29,6 +29,8 @@ def show_list(as_json: options.Json = False, debug: options.Debug = False) -> No
         print_json({"configs": [{"name": name, "purpose": words} for name, words in found.items()]})
         return
     from tiedlm.report.listing import render_listing
+
+    from .console import console
 
     render_listing(found, console())
 

@@ -5,9 +5,12 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import console, print_json
+from .output import print_json
+
+app = options.new_app()
 
 
+@app.command()
 def count_params(
     configs: Annotated[
         list[str] | None,
@@ -39,6 +42,8 @@ def count_params(
         print_json({"models": models})
         return
     from tiedlm.report.tables import render_counts
+
+    from .console import console
 
     where = console()
     render_counts(models, where)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .output import console, print_json
+from .output import print_json
 
 if TYPE_CHECKING:
     from tiedlm.experiment.plan import Run
@@ -19,5 +19,7 @@ def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool, waitin
         print_json({"dry_run": True, "runs": foreseen})
         return
     from tiedlm.report.forecast import render_forecast
+
+    from .console import console
 
     render_forecast(foreseen, console())

@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import console, print_json
+from .output import print_json
+
+app = options.new_app()
 
 
 class Checkpoint(StrEnum):
@@ -25,6 +27,7 @@ class Split(StrEnum):
     TEST = "test"
 
 
+@app.command()
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.")],
     split: Annotated[Split, typer.Option("--split", help="Which split to score.")] = Split.VALIDATION,
@@ -59,5 +62,7 @@ def evaluate(
         print_json(evaluated)
         return
     from tiedlm.report.evaluated import render_evaluated
+
+    from .console import console
 
     render_evaluated(evaluated, console())

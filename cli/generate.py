@@ -8,7 +8,10 @@ import typer
 from . import options
 from .output import print_json, print_text
 
+app = options.new_app()
 
+
+@app.command()
 def generate(
     run: Annotated[Path, typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.")],
     prompt: Annotated[str, typer.Option("--prompt", metavar="TEXT", help="What the text begins with.")] = "",

@@ -31,6 +31,11 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done,
 RUNS_DIR = Path("runs")
 
 
+def new_app() -> typer.Typer:
+    """What a command is registered with: its help is plain text."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
 def cache_folder(chosen: Path | None) -> Path:
     """The cache that was asked for, else the user's."""
     from tiedlm.data.prepare import default_cache_dir

@@ -8,14 +8,6 @@ import os
 import sys
 from typing import Any
 
-from rich.console import Console
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to `main`: rich would end the process here, with the exit code of a failed run."""
-        raise  # while the BrokenPipeError is being handled
-
 
 def set_up_streams() -> None:
     """What a stream's encoding cannot say is escaped, never an error; one that is closed takes everything."""
@@ -32,13 +24,6 @@ def is_of_a_stream(error: OSError) -> bool:
     """Whether it is stdout or stderr that could not be written: a file would be named."""
     on_writing = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
     return error.filename is None and error.errno in on_writing
-
-
-def console() -> Console:
-    """Where tables go. Nothing that is printed there is markup."""
-    asked = os.environ.get("COLUMNS", "")
-    width = 80 if asked.isdigit() and int(asked) < 1 else None  # a width of nothing is none
-    return _Console(markup=False, emoji=False, highlight=False, width=width)
 
 
 def print_json(document: Any) -> None:

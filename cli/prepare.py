@@ -5,9 +5,12 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import console, print_json
+from .output import print_json
+
+app = options.new_app()
 
 
+@app.command()
 def prepare(
     config: Annotated[str, typer.Argument(metavar="CONFIG", help="A file, or a name from `tiedlm configs`.")],
     settings: options.Settings = None,
@@ -28,5 +31,7 @@ def prepare(
         print_json({"prepared": prepared})
         return
     from tiedlm.report.prepared import render_prepared
+
+    from .console import console
 
     render_prepared(prepared, console())

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .output import console, print_file, print_json
+from .output import print_file, print_json
 
 if TYPE_CHECKING:
     from tiedlm.comparison.comparison import Comparison
 
+app = options.new_app()
 
+
+@app.command()
 def report(
     experiment: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="An experiment's folder, as in runs/quickstart.")
@@ -52,6 +55,8 @@ def report(
         print_json(comparison.model_dump(mode="json"))
     elif not asked and plots is None:
         from tiedlm.report.tables import render_comparison
+
+        from .console import console
 
         render_comparison(comparison, console(), details)
 

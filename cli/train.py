@@ -5,9 +5,12 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import console, print_json
+from .output import print_json
+
+app = options.new_app()
 
 
+@app.command()
 def train(
     config: Annotated[str, typer.Option("--config", metavar="CONFIG", help="A file, or a name from `tiedlm configs`.")],
     variant: Annotated[str | None, typer.Option("--variant", help="Which variant of an experiment.")] = None,
@@ -45,5 +48,7 @@ def train(
         print_json(result.model_dump(mode="json"))
         return
     from tiedlm.report.run import render_run
+
+    from .console import console
 
     render_run(result, console(), run.directory)

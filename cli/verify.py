@@ -6,9 +6,12 @@ from typing import Annotated
 import typer
 
 from . import options
-from .output import console, print_json
+from .output import print_json
+
+app = options.new_app()
 
 
+@app.command()
 def verify(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="An experiment's or a run's, as in runs/quickstart[/tied/seed-0].")
@@ -24,6 +27,8 @@ def verify(
         print_json(verified)
     else:
         from tiedlm.report.verified import render_verified
+
+        from .console import console
 
         render_verified(verified, console())
     if verified["failed"]:
