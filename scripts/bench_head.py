@@ -9,8 +9,10 @@ hidden states (dH) and by the weight (dW). linear_cross_entropy is torch's own i
 
 import argparse
 import json
+import math
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -50,68 +52,73 @@ class Bench:
 
     def __init__(self, device: torch.device, chunk_sizes: Sequence[int], *, compiled: bool = False) -> None:
         self.device, self.chunk_sizes, self.compiled = device, tuple(chunk_sizes), compiled
-        self.ways = ways(self.chunk_sizes, compiled=compiled)
+        self.ways = ways(self.chunk_sizes, device, compiled=compiled)
 
-    def lines(self, case: Case, precision: str, rounds: int, *, memory: bool) -> Iterator[str]:
-        """The rows of a case at a precision."""
+    def lines(self, case: Case, precision: str, rounds: int, *, memory: bool, until: float = math.inf) -> Iterator[str]:
+        """The rows of a case at a precision; what is not begun `until` then is left out."""
         inputs, product = case.draw(self.device), Product(precision, self.device)
         right = reference(inputs)
-        errors = {way.name: self.errors(way, inputs, precision, right) for way in self.ways}  # which warms up, too
+        tried = [(way, self.errors(way, inputs, precision, right)) for way in self.ways if time.monotonic() < until]
         del right
-        actions = {way.name: partial(way.gradients, inputs, precision) for way in self.ways if errors[way.name]}
-        taken = medians({PRODUCT: product, **actions}, rounds, self.device)
+        actions = {
+            way.name: partial(way.gradients, inputs, precision) for way, errors in tried if not isinstance(errors, str)
+        }
+        taken = medians({PRODUCT: product, **actions}, rounds, self.device, until)
         speed = product.flops / taken[PRODUCT]
         yield f"{precision:<6}{PRODUCT:<23}{1e3 * taken[PRODUCT]:>9.1f}{'':>8}{speed / 1e9:>9,.0f}"
-        for way in self.ways:
-            seconds = taken.get(way.name)
-            if seconds is None:
-                yield f"{precision:<6}{way.name:<23}  out of memory"
+        for way, errors in tried:
+            if isinstance(errors, str):
+                yield f"{precision:<6}{way.name:<23}  {errors[:69]}"
                 continue
+            seconds = taken[way.name]
             ratio = f"{taken[FULL] / seconds:.2f}" if FULL in taken else ""
-            own, grown = inputs.flops / seconds, self.growth(case, way, precision) if memory else None
+            own, grown = inputs.flops / seconds, self.growth(case, way, inputs, precision) if memory else None
             yield (
                 f"{precision:<6}{way.name:<23}{1e3 * seconds:>9.1f}{ratio:>8}{own / 1e9:>9,.0f}{own / speed:>7.0%}"
                 f"{'' if grown is None else f'{grown / MIB:,.0f}':>8}"
-                f"{''.join(f'{error:>10.1e}' for error in errors[way.name])}"
+                f"{''.join(f'{error:>10.1e}' for error in errors)}"
             )
+        if late := self.ways[len(tried) :]:
+            yield f"left out, the time being up: {', '.join(way.name for way in late)}"
 
-    def errors(self, way: Way, inputs: Inputs, precision: str, right: Gradients) -> tuple[float, ...]:
-        """Against the right ones; nothing where it does not fit into memory."""
+    def errors(self, way: Way, inputs: Inputs, precision: str, right: Gradients) -> tuple[float, ...] | str:
+        """Against the right ones, by a first call, which warms up too; in words what went wrong where something did."""
         try:
             return relative_errors(way.gradients(inputs, precision), right)
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            return ()
+        except Exception as error:  # noqa: BLE001 (whatever it is, the others have their rows all the same)
+            return "out of memory" if is_out_of_memory(error) else f"{type(error).__name__}: {error}".splitlines()[0]
 
-    def growth(self, case: Case, way: Way, precision: str) -> int | None:
-        """Bytes that the peak grows by; of a process on a CPU, where much is kept that was freed, a fresh one."""
+    def growth(self, case: Case, way: Way, inputs: Inputs, precision: str) -> int | None:
+        """Bytes that the peak grows by; on a CPU, whose processes keep what was freed, in a fresh one."""
         if self.device.type == "cuda":
-            return self.growth_here(case, way, precision)
+            return growth_here(way, inputs, precision)
         request = {"case": vars(case), "way": way.name, "precision": precision, "threads": torch.get_num_threads()}
         request |= {"chunk_sizes": self.chunk_sizes, "compiled": self.compiled}
         command = [sys.executable, __file__, "--alone", json.dumps(request)]
-        return int(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+        grown = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        return None if grown is None else int(grown)
 
-    def growth_here(self, case: Case, way: Way, precision: str) -> int | None:
-        """The same, in this process."""
-        tiny, inputs = CASES["tiny"].draw(self.device), case.draw(self.device)
-        way.gradients(tiny, precision)  # so that libraries and threads are no part of it
-        before = torch.cuda.memory_allocated(self.device) if self.device.type == "cuda" else host_rss()
-        reset_peaks(self.device)
-        way.gradients(inputs, precision)
-        peaks = read_peaks(self.device)
-        after = peaks.gpu_allocated if self.device.type == "cuda" else peaks.host_rss
-        return None if before is None or after is None else after - before
+
+def growth_here(way: Way, inputs: Inputs, precision: str) -> int | None:
+    """Bytes that the peak of this process, or of the GPU's allocator, grows by; libraries are to be loaded before."""
+    device = inputs.hidden.device
+    before = torch.cuda.memory_allocated(device) if device.type == "cuda" else host_rss()
+    reset_peaks(device)
+    way.gradients(inputs, precision)
+    peaks = read_peaks(device)
+    after = peaks.gpu_allocated if device.type == "cuda" else peaks.host_rss
+    return None if before is None or after is None else after - before
 
 
 def alone(request: str) -> None:
     """In a process of its own: how far it grows."""
     asked = json.loads(request)
     torch.set_num_threads(asked["threads"])
-    bench = Bench(torch.device("cpu"), asked["chunk_sizes"], compiled=asked["compiled"])
+    cpu, precision = torch.device("cpu"), asked["precision"]
+    bench = Bench(cpu, asked["chunk_sizes"], compiled=asked["compiled"])
     found = next(way for way in bench.ways if way.name == asked["way"])
-    print(json.dumps(bench.growth_here(Case(**asked["case"]), found, asked["precision"])))
+    found.gradients(CASES["tiny"].draw(cpu), precision)  # so that libraries and threads are no part of it
+    print(json.dumps(growth_here(found, Case(**asked["case"]).draw(cpu), precision)))
 
 
 def main(arguments: list[str] | None = None) -> None:

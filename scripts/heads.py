@@ -66,18 +66,23 @@ class Way:
         return loss.detach(), hidden_grad, weight_grad
 
 
-def ways(chunk_sizes: tuple[int, ...], *, compiled: bool) -> list[Way]:
-    """All of them, that over full logits first; those that need a compiler only where asked for."""
+def ways(chunk_sizes: tuple[int, ...], device: torch.device, *, compiled: bool) -> list[Way]:
+    """All that run on a device, that over full logits first; those that need a compiler only where asked for."""
     middle = chunk_sizes[len(chunk_sizes) // 2]
-    found = [Way(FULL, full)]
+    found = [Way(FULL, full), Way("ours", head.nll)]
     found += [Way(f"ours, {size} rows", partial(head.nll, chunk_rows=size)) for size in chunk_sizes]
     found += [Way(f"recomputed, {middle} rows", partial(recomputed, chunk_rows=middle))]
     if hasattr(F, "linear_cross_entropy"):
         found.append(Way("linear_cross_entropy", torch_chunked))
+    add = add_rounded
+    if device.type == "cuda":
+        add = add_wide
+        eager = ChunkByChunk(chunk_errors, add)
+        found += [Way(f"fp32 sums, {size} rows", partial(eager, chunk_rows=size)) for size in chunk_sizes]
     if compiled:
         found.append(Way("full, compiled", torch.compile(full, dynamic=False)))
-        chunk = torch.compile(chunk_errors, dynamic=False)
-        found += [Way(f"compiled, {size} rows", partial(ChunkByChunk(chunk), chunk_rows=size)) for size in chunk_sizes]
+        chunks = ChunkByChunk(torch.compile(chunk_errors, dynamic=False), add)
+        found += [Way(f"compiled, {size} rows", partial(chunks, chunk_rows=size)) for size in chunk_sizes]
     return found
 
 
@@ -122,16 +127,33 @@ def chunk_errors(scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     return nll, ((wide - log_sums).exp() - is_target.float()).to(scores.dtype)
 
 
+def add_rounded(total: Tensor, one: Tensor, other: Tensor) -> None:
+    """total += one @ other, the product rounded to the precision of its factors first."""
+    total += one @ other
+
+
+def add_wide(total: Tensor, one: Tensor, other: Tensor) -> None:
+    """total += one @ other in one kernel, in the precision of `total`; where that is not theirs, on CUDA alone."""
+    if one.dtype == total.dtype:
+        total.addmm_(one, other)
+    else:
+        torch.addmm(total, one, other, out_dtype=total.dtype, out=total)
+
+
 @dataclass(frozen=True)
 class ChunkByChunk:
-    """Chunks that leave gradients instead of logits, what lies between the products given as a function."""
+    """Chunks that leave gradients instead of logits, made of parts that can be exchanged.
+
+    `chunk` is what lies between the products, `add` adds a product to the weight's gradient.
+    """
 
     chunk: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+    add: Callable[[Tensor, Tensor, Tensor], None] = add_rounded
 
     def __call__(self, hidden: Tensor, weight: Tensor, targets: Tensor, chunk_rows: int) -> Tensor:
         device = hidden.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
-        result: Tensor = _ChunkByChunk.apply(hidden, weight, targets, chunk_rows, dtype, self.chunk)  # type: ignore[no-untyped-call]
+        result: Tensor = _ChunkByChunk.apply(hidden, weight, targets, chunk_rows, dtype, self)  # type: ignore[no-untyped-call]
         return result
 
 
@@ -146,17 +168,17 @@ class _ChunkByChunk(torch.autograd.Function):
         targets: Tensor,
         chunk_rows: int,
         dtype: torch.dtype,
-        chunk: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+        parts: ChunkByChunk,
     ) -> Tensor:
         with torch.autocast(hidden.device.type, enabled=False):
-            part, matrix = hidden.to(dtype), weight.to(dtype)
+            low, matrix = hidden.to(dtype), weight.to(dtype)
             nll = torch.zeros((), device=hidden.device)
-            hidden_grad, weight_grad = torch.empty_like(part), torch.zeros_like(weight)
+            hidden_grad, weight_grad = torch.empty_like(low), torch.zeros_like(weight)
             for rows in _chunks(len(targets), chunk_rows):
-                loss, errors = chunk(part[rows] @ matrix.t(), targets[rows])  # (R, V)
+                loss, errors = parts.chunk(low[rows] @ matrix.t(), targets[rows])  # (), (R, V)
                 nll += loss
                 torch.mm(errors, matrix, out=hidden_grad[rows])
-                weight_grad += errors.t() @ part[rows]
+                parts.add(weight_grad, errors.t(), low[rows])
         ctx.save_for_backward(hidden_grad, weight_grad)
         return nll
 

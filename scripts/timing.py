@@ -1,5 +1,6 @@
 """How the benchmarks measure time: medians of interleaved rounds, a matrix product among them."""
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -31,14 +32,18 @@ def seconds_of(action: Callable[[], object], device: torch.device) -> float:
     return seconds
 
 
-def medians(actions: Mapping[str, Callable[[], object]], rounds: int, device: torch.device) -> dict[str, float]:
-    """The median seconds of each action over rounds in which each runs once.
+def medians(
+    actions: Mapping[str, Callable[[], object]], rounds: int, device: torch.device, until: float = math.inf
+) -> dict[str, float]:
+    """The median seconds of each action over rounds in which each runs once; no round but the first begins after then.
 
     Round by round and not action by action: what slows the machine down for a while slows all of them down. Every
     other round goes backwards, so that nothing always runs after the same neighbour.
     """
     taken: dict[str, list[float]] = {name: [] for name in actions}
     for number in range(rounds):
+        if number and time.monotonic() > until:
+            break
         for name in list(actions)[:: -1 if number % 2 else 1]:
             taken[name].append(seconds_of(actions[name], device))
     return {name: statistics.median(values) for name, values in taken.items()}

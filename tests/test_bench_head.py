@@ -32,8 +32,9 @@ def test_every_way_forms_the_same_loss_and_gradients(heads: ModuleType, precisio
     """The chunk that a compiler is given among them, here without one; the last chunk is a short one."""
     inputs = heads.Inputs.draw(50, 16, 97, CPU)
     right = heads.reference(inputs)
-    chunks = heads.ChunkByChunk(heads.chunk_errors)
-    ways = heads.ways((16, 64), compiled=False)
+    add = heads.add_wide if precision == "fp32" else heads.add_rounded
+    chunks = heads.ChunkByChunk(heads.chunk_errors, add)
+    ways = heads.ways((16, 64), CPU, compiled=False)
     ways.append(heads.Way("chunk by chunk", lambda *arguments: chunks(*arguments, chunk_rows=16)))
     assert len(ways) >= 5
     for way in ways:
@@ -58,7 +59,7 @@ def test_the_table_has_a_row_for_every_way_and_the_rates_follow_from_the_times(
     assert torch.__version__ in first and "fp32" in first
     assert max(map(len, [header, *rows])) <= 100
     assert "matrix product" in product
-    names = [way.name for way in heads.ways((128, 256, 512), compiled=False)]
+    names = [way.name for way in heads.ways((128, 256, 512), CPU, compiled=False)]
     assert [row[6:29].strip() for row in rows] == names
     assert float(rows[0].split()[3]) == 1, "the ratio of full to itself"
 
@@ -68,6 +69,6 @@ def test_the_growth_of_a_head_is_measured_in_a_process_of_its_own(heads: ModuleT
     case = bench.Case(512, 8, 32_768)
     race = bench.Bench(CPU, (128,))
     full = next(way for way in race.ways if way.name == heads.FULL)
-    grown = race.growth(case, full, "fp32")
+    grown = race.growth(case, full, case.draw(CPU), "fp32")
     logits = 4 * case.num_rows * case.vocab_size
     assert 1.9 * logits < grown < 4 * logits, "the logits and their gradient at least"
