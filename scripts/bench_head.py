@@ -39,6 +39,20 @@ class Case:
         return Inputs.draw(self.num_rows, self.dim, self.vocab_size, device)
 
 
+HEADER = (
+    f"{'':<6}{'head':<23}{'ms':>9}{'x full':>8}{'GFLOP/s':>9}{'share':>7}{'MiB':>8}{'loss':>10}{'dH':>10}{'dW':>10}"
+)
+
+
+def title(name: str, case: Case) -> str:
+    """Its sizes, and what is to be held against the memory that a head takes."""
+    gradients, logits = case.dim * (case.num_rows + case.vocab_size), case.num_rows * case.vocab_size
+    return (
+        f"{name}: N={case.num_rows:,} D={case.dim} V={case.vocab_size:,}; the two gradients are "
+        f"{4 * gradients / MIB:,.0f} MiB, full fp32 logits {4 * logits / MIB:,.0f} MiB"
+    )
+
+
 CASES = {
     "S": Case(2048, 256, 8192),
     "M-512": Case(512, 768, 50_257),
@@ -86,7 +100,7 @@ class Bench:
         try:
             return relative_errors(way.gradients(inputs, precision), right)
         except Exception as error:  # noqa: BLE001 (whatever it is, the others have their rows all the same)
-            return "out of memory" if is_out_of_memory(error) else f"{type(error).__name__}: {error}".splitlines()[0]
+            return "out of memory" if is_out_of_memory(error) else " ".join(f"{type(error).__name__}: {error}".split())
 
     def growth(self, case: Case, way: Way, inputs: Inputs, precision: str) -> int | None:
         """Bytes that the peak grows by; on a CPU, whose processes keep what was freed, in a fresh one."""
@@ -143,16 +157,9 @@ def main(arguments: list[str] | None = None) -> None:
     bench = Bench(device, asked.chunk_rows, compiled=asked.compile)
     print(f"{machine_in_words(device)}, {' and '.join(asked.precision)}, {asked.rounds} rounds")
     for name in asked.case:
-        case = CASES[name]
-        gradients = 4 * case.dim * (case.num_rows + case.vocab_size)
-        print(
-            f"\n{name}: N={case.num_rows:,} D={case.dim} V={case.vocab_size:,}; the two gradients are "
-            f"{gradients / MIB:,.0f} MiB, full fp32 logits {4 * case.num_rows * case.vocab_size / MIB:,.0f} MiB"
-        )
-        heads = f"{'ms':>9}{'x full':>8}{'GFLOP/s':>9}{'share':>7}{'MiB':>8}{'loss':>10}{'dH':>10}{'dW':>10}"
-        print(f"{'':<6}{'head':<23}{heads}")
+        print(f"\n{title(name, CASES[name])}\n{HEADER}")
         for precision in asked.precision:
-            for line in bench.lines(case, precision, asked.rounds, memory=not asked.no_memory):
+            for line in bench.lines(CASES[name], precision, asked.rounds, memory=not asked.no_memory):
                 print(line, flush=True)
 
 

@@ -1,7 +1,7 @@
 """The vocabulary head in the ways in which trainers compute it, and the same in float64.
 
-N rows, D width, V vocabulary. A way takes hidden (N, D), weight (V, D), targets (N,) and gives the sum of the negative
-log-likelihoods, (); autograd gives the gradients.
+N rows, D width, V vocabulary. A way takes hidden (N, D), weight (V, D), targets (N,) and gives the mean negative
+log-likelihood, (); autograd gives the gradients.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from tiedlm import head
 
-Nll = Callable[[Tensor, Tensor, Tensor], Tensor]
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 Gradients = tuple[Tensor, Tensor, Tensor]
 """The mean loss (), and its gradients by hidden states (N, D) and weight (V, D)."""
 FULL = "full"
@@ -55,13 +55,13 @@ class Way:
     """A way to compute the head."""
 
     name: str
-    nll: Nll
+    loss: Loss
 
     def gradients(self, inputs: Inputs, precision: str) -> Gradients:
         """Value and gradients as a step of training forms them."""
         device = inputs.hidden.device.type
         with torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16"):
-            loss = self.nll(inputs.hidden, inputs.weight, inputs.targets) / len(inputs.targets)
+            loss = self.loss(inputs.hidden, inputs.weight, inputs.targets)
         hidden_grad, weight_grad = torch.autograd.grad(loss, (inputs.hidden, inputs.weight))
         return loss.detach(), hidden_grad, weight_grad
 
@@ -69,8 +69,8 @@ class Way:
 def ways(chunk_sizes: tuple[int, ...], device: torch.device, *, compiled: bool) -> list[Way]:
     """All that run on a device, that over full logits first; those that need a compiler only where asked for."""
     middle = chunk_sizes[len(chunk_sizes) // 2]
-    found = [Way(FULL, full), Way("ours", head.nll)]
-    found += [Way(f"ours, {size} rows", partial(head.nll, chunk_rows=size)) for size in chunk_sizes]
+    found = [Way(FULL, full), Way("ours", ours)]
+    found += [Way(f"ours, {size} rows", partial(ours, chunk_rows=size)) for size in chunk_sizes]
     found += [Way(f"recomputed, {middle} rows", partial(recomputed, chunk_rows=middle))]
     if hasattr(F, "linear_cross_entropy"):
         found.append(Way("linear_cross_entropy", torch_chunked))
@@ -86,9 +86,16 @@ def ways(chunk_sizes: tuple[int, ...], device: torch.device, *, compiled: bool) 
     return found
 
 
+def ours(hidden: Tensor, weight: Tensor, targets: Tensor, chunk_rows: int | None = None) -> Tensor:
+    """The head of the models here, in chunks of as many rows as it takes by itself unless said."""
+    if chunk_rows is None:
+        return head.nll(hidden, weight, targets) / len(targets)
+    return head.nll(hidden, weight, targets, chunk_rows=chunk_rows) / len(targets)
+
+
 def full(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
     """Over all logits at once, with the softmax in fp32, as Hugging Face's models and nanoGPT do it."""
-    return F.cross_entropy(F.linear(hidden, weight).float(), targets, reduction="sum")
+    return F.cross_entropy(F.linear(hidden, weight).float(), targets)
 
 
 def recomputed(hidden: Tensor, weight: Tensor, targets: Tensor, chunk_rows: int) -> Tensor:
@@ -96,8 +103,8 @@ def recomputed(hidden: Tensor, weight: Tensor, targets: Tensor, chunk_rows: int)
     total = torch.zeros((), device=hidden.device)
     for rows in _chunks(len(targets), chunk_rows):
         part: Any = checkpoint(full, hidden[rows], weight, targets[rows], use_reentrant=False)
-        total = total + part
-    return total
+        total = total + part * len(targets[rows])
+    return total / len(targets)
 
 
 def torch_chunked(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
@@ -109,9 +116,7 @@ def torch_chunked(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
     options = nn.LinearCrossEntropyOptions()
     with torch.autocast(device, enabled=False):
-        loss: Tensor = F.linear_cross_entropy(
-            hidden.to(dtype), weight.to(dtype), targets, reduction="sum", options=options
-        )
+        loss: Tensor = F.linear_cross_entropy(hidden.to(dtype), weight.to(dtype), targets, options=options)
     return loss.float()
 
 
@@ -154,7 +159,7 @@ class ChunkByChunk:
         device = hidden.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         result: Tensor = _ChunkByChunk.apply(hidden, weight, targets, chunk_rows, dtype, self)  # type: ignore[no-untyped-call]
-        return result
+        return result / len(targets)
 
 
 class _ChunkByChunk(torch.autograd.Function):
