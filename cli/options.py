@@ -38,7 +38,7 @@ def new_app() -> typer.Typer:
 
 def cache_folder(chosen: Path | None) -> Path:
     """The cache that was asked for, else the user's."""
-    from tiedlm.data.prepare import default_cache_dir
+    from tiedlm.data.cache_dir import default_cache_dir
 
     return chosen or default_cache_dir()
 

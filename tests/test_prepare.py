@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tiedlm.config import ConfigError, parse
+from tiedlm.data.cache_dir import default_cache_dir
 from tiedlm.data.config import SPLITS, DataConfig
-from tiedlm.data.prepare import PreparedData, default_cache_dir, find_prepared, prepare
+from tiedlm.data.prepare import PreparedData, find_prepared, prepare
 from tiedlm.errors import RunError
 from tiedlm.talk import Talk
 

@@ -18,7 +18,7 @@ from tiedlm.raw import merge as merge
 class Config(BaseModel):
     """Base of every config model: frozen, strict about types, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
 def whole(value: object) -> object:

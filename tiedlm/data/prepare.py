@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,20 +24,11 @@ from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.talk import SILENT, Talk, Update
 
-__all__ = ["PreparedData", "SplitTokens", "default_cache_dir", "find_prepared", "prepare"]
+__all__ = ["PreparedData", "SplitTokens", "find_prepared", "prepare"]
 
 _SAY_EVERY = 1 << 20
 POLICY = 2
 """Raised whenever reading, counting or tokenizing changes, so that what older code stored is not used."""
-
-
-def default_cache_dir() -> Path:
-    """$TIEDLM_CACHE, else tiedlm under $XDG_CACHE_HOME, else ~/.cache/tiedlm."""
-    chosen = os.environ.get("TIEDLM_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tiedlm"
 
 
 def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:

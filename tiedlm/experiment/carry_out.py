@@ -1,10 +1,9 @@
-"""Bring single runs to their end, each in a process of its own. Free of torch."""
+"""Bring single runs to their end, each in a process of its own. Free of torch, and of numpy until one is lacking."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tiedlm.config import ConfigError, Problem
-from tiedlm.data.prepare import prepare
 from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.child import run_in_child
 from tiedlm.experiment.config import Experiment
@@ -25,6 +24,8 @@ def carry_out(
     known of it (fewer types than asked for, say) is said, and what does not fit it is refused, of the siblings too.
     Raises ConfigError, RunError, Interrupted.
     """
+    from tiedlm.data.prepare import prepare
+
     for each in (run, *siblings):
         check_loggers(each.config.training.loggers)
     prepared = prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk, verify=True)

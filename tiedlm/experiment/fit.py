@@ -1,11 +1,15 @@
 """Whether a run's tying fits the text that it is to be trained on: known once that is prepared. Free of torch."""
 
+from typing import TYPE_CHECKING
+
 from tiedlm.config import ConfigError, Problem
-from tiedlm.data.prepared import PreparedData
 from tiedlm.experiment.config import RunConfig
 
+if TYPE_CHECKING:
+    from tiedlm.data.prepared import PreparedData
 
-def check_fits(config: RunConfig, data: PreparedData) -> None:
+
+def check_fits(config: RunConfig, data: "PreparedData") -> None:
     """Raise ConfigError where the vocabulary is too small for it, or the run too short."""
     model, seq_len = config.model, config.data.seq_len
     num_windows = -(-data.split("train").num_tokens // seq_len)

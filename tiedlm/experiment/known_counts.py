@@ -1,6 +1,6 @@
 """Parameter counts of runs, each kept once it was counted, so that a plan is made without torch from then on.
 
-Free of torch until something new must be counted.
+Free of torch until something new must be counted, and of numpy until V must be known.
 """
 
 import hashlib
@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 import tiedlm
 from tiedlm.config import Config
-from tiedlm.data.prepare import prepare
 from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.store import to_json
@@ -83,6 +82,8 @@ class KnownCounts:
             if before is not None:
                 return before
             if self._talk is not None:
+                from tiedlm.data.prepare import prepare
+
                 return prepare(config.data, self._cache_dir, self._talk).vocab_size
         return vocab_size_of(config.model, config.data, self._cache_dir)
 

@@ -1,12 +1,15 @@
 """How many types a run's model has, as far as it is known before the run. Free of torch."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tiedlm.config import ConfigError, Problem
 from tiedlm.data.config import BpeTokenizer, ByteTokenizer, DataConfig
-from tiedlm.data.prepare import PreparedData, find_prepared
 from tiedlm.errors import RunError
 from tiedlm.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from tiedlm.data.prepared import PreparedData
 
 
 def vocab_size_of(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int:
@@ -28,8 +31,10 @@ def vocab_size_of(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int:
     raise ConfigError(Problem("model.vocab_size", message))
 
 
-def find_tokens(data: DataConfig, cache_dir: Path) -> PreparedData | None:
+def find_tokens(data: DataConfig, cache_dir: Path) -> "PreparedData | None":
     """Prepared text, if it is here; where the text itself is not here either, that is none."""
+    from tiedlm.data.prepare import find_prepared
+
     try:
         return find_prepared(data, cache_dir)
     except (ConfigError, RunError):
