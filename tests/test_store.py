@@ -16,7 +16,7 @@ from tiedlm.experiment.metrics import Metrics
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunFailure
-from tiedlm.experiment.store import RunFolder, newest_experiment, run_folders
+from tiedlm.experiment.store import RunFolder, newest_experiment, raw_config, run_folders
 
 FAILURE = RunFailure(variant="tied", seed=0, kind="diverged", message="the loss of step 3 is nan", step=3)
 
@@ -59,6 +59,17 @@ def test_another_run_is_refused_by_the_first_key_that_differs(tmp_path: Path, se
             check(small_run(tmp_path, *settings).config)
         assert [problem.key for problem in error.value.problems] == [key]
     assert store.config_file.read_bytes() == kept
+
+
+def test_a_complete_run_is_held_against_what_its_figures_were_made_with(tmp_path: Path) -> None:
+    store, own = claimed(tmp_path), small_run(tmp_path).config
+    assert store.made_with() == own
+    store.finish(run_result(config=raw_config(own)))
+    store.config_file.write_text("changed: by hand\n")
+    assert store.made_with() == own
+    store.check_identity(own)
+    with pytest.raises(ConfigError, match=r"training\.learning_rate"):
+        store.check_identity(small_run(tmp_path, "training.learning_rate=1").config)
 
 
 @pytest.mark.parametrize(

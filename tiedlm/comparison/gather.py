@@ -28,7 +28,8 @@ def gather(
         raise ConfigError(Problem("", "no run is there, neither finished nor begun"), source=source)
     home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
     stored = stored_comparison(home)
-    configs = _config_of_each_variant(folders)
+    begun = [(folder, folder.made_with()) for folder in folders]
+    configs = _config_of_each_variant(begun)
     if any(config.is_trial for config in configs.values()):
         message = "trials are no runs, they only chose settings: --details of their experiment shows them"
         raise ConfigError(Problem("", message), source=str(paths[0]))
@@ -40,7 +41,7 @@ def gather(
         " + ".join(dict.fromkeys(folder.path.parent.parent.name for folder in folders)),
         chosen,
         tuple(variants),
-        _planned(folders, stored),
+        _planned(begun, stored),
         _primary(primary, chosen, configs, variants, stored),
         smallest_worthwhile or (stored.smallest_worthwhile if stored else SMALLEST_WORTHWHILE),
         stored.tuning if stored else None,
@@ -63,12 +64,12 @@ def _runs_in(path: Path) -> list[RunFolder]:
     return run_folders(path)
 
 
-def _config_of_each_variant(folders: Sequence[RunFolder]) -> dict[str, RunConfig]:
+def _config_of_each_variant(begun: Sequence[tuple[RunFolder, RunConfig]]) -> dict[str, RunConfig]:
     """Raises ConfigError where two runs of one variant differ in more than their seed."""
     first: dict[str, tuple[RunFolder, RunConfig]] = {}
     same = {"name": "any", "seed": 0}
-    for folder in folders:
-        config = folder.config().model_copy(update=same)
+    for folder, own in begun:
+        config = own.model_copy(update=same)
         other, theirs = first.setdefault(folder.path.parent.name, (folder, config))
         difference = first_difference(theirs, config)
         if difference:
@@ -78,11 +79,11 @@ def _config_of_each_variant(folders: Sequence[RunFolder]) -> dict[str, RunConfig
     return {variant: config for variant, (_, config) in first.items()}
 
 
-def _planned(folders: Sequence[RunFolder], stored: Comparison | None) -> dict[str, tuple[int, ...]]:
+def _planned(begun: Sequence[tuple[RunFolder, RunConfig]], stored: Comparison | None) -> dict[str, tuple[int, ...]]:
     """The seeds of what was begun, and of what was still to come: without them what there is so far is not all."""
     seeds: dict[str, set[int]] = {}
-    for folder in folders:
-        seeds.setdefault(folder.path.parent.name, set()).add(folder.config().seed)
+    for folder, config in begun:
+        seeds.setdefault(folder.path.parent.name, set()).add(config.seed)
     for run in stored.pending if stored else ():
         seeds.setdefault(run.variant, set()).add(run.seed)
     return {variant: tuple(sorted(own)) for variant, own in seeds.items()}

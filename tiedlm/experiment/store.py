@@ -53,6 +53,14 @@ class RunFolder:
             raise ConfigError(Problem("", f"{self.path} holds no run (no config.yaml)"))
         return parse(RunConfig, read_config(self.config_file), str(self.config_file))
 
+    def made_with(self) -> RunConfig:
+        """The config that the run here is made with: of a complete one as its result tells it, which is read at once.
+
+        Raises ConfigError where the folder holds no run, RunError where its result cannot be read.
+        """
+        result = self.result()
+        return self.config() if result is None else parse(RunConfig, result.config, str(self.result_file), "config")
+
     def claim(self, config: RunConfig) -> None:
         """Write the config, or check that the run already here is the same; ConfigError names the first difference."""
         self.check_identity(config)
@@ -68,7 +76,7 @@ class RunFolder:
         """Raise ConfigError where the run here computes something else than `config`."""
         if not self._is_taken():
             return
-        difference = first_difference(self.config(), config)
+        difference = first_difference(self.made_with(), config)
         if difference:
             key, there, asked = difference
             way_out = "--fresh starts that run again, another name or --runs-dir keeps it"

@@ -72,4 +72,4 @@ def _number(experiment: Experiment) -> str:
 
 def _is_another(run: Run) -> bool:
     """Whether a run of another recipe lies in the folder."""
-    return first_difference(RunFolder(run.directory).config(), run.config) is not None
+    return first_difference(RunFolder(run.directory).made_with(), run.config) is not None
