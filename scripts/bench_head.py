@@ -64,9 +64,12 @@ CASES = {
 class Bench:
     """What is measured, and how."""
 
-    def __init__(self, device: torch.device, chunk_sizes: Sequence[int], *, compiled: bool = False) -> None:
+    def __init__(
+        self, device: torch.device, chunk_sizes: Sequence[int], *, compiled: bool = False, only: Sequence[str] = ("",)
+    ) -> None:
         self.device, self.chunk_sizes, self.compiled = device, tuple(chunk_sizes), compiled
-        self.ways = ways(self.chunk_sizes, device, compiled=compiled)
+        found = ways(self.chunk_sizes, device, compiled=compiled)
+        self.ways = [way for way in found if any(word in way.name for word in only)]
 
     def lines(self, case: Case, precision: str, rounds: int, *, memory: bool, until: float = math.inf) -> Iterator[str]:
         """The rows of a case at a precision; what is not begun `until` then is left out."""
@@ -138,9 +141,10 @@ def alone(request: str) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Print a table for each case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--case", nargs="+", choices=CASES, default=["S", "M-512", "M-2048"])
+    parser.add_argument("--case", nargs="+", choices=CASES, default=["S", "M-512"], help="default: S M-512")
     parser.add_argument("--precision", nargs="+", choices=("fp32", "bf16"), default=["fp32", "bf16"])
     parser.add_argument("--chunk-rows", nargs="+", type=int, default=[128, 256, 512], help="default: %(default)s")
+    parser.add_argument("--heads", nargs="+", default=[""], help="only those with one of these words in their names")
     parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--threads", type=int, help="of the CPU (default: as torch has it)")
@@ -154,7 +158,7 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.threads:
         torch.set_num_threads(asked.threads)
     device = torch.device(asked.device)
-    bench = Bench(device, asked.chunk_rows, compiled=asked.compile)
+    bench = Bench(device, asked.chunk_rows, compiled=asked.compile, only=asked.heads)
     print(f"{machine_in_words(device)}, {' and '.join(asked.precision)}, {asked.rounds} rounds")
     for name in asked.case:
         print(f"\n{title(name, CASES[name])}\n{HEADER}")

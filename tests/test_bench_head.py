@@ -62,6 +62,9 @@ def test_the_table_has_a_row_for_every_way_and_the_rates_follow_from_the_times(
     names = [way.name for way in heads.ways((128, 256, 512), CPU, compiled=False)]
     assert [row[6:29].strip() for row in rows] == names
     assert float(rows[0].split()[3]) == 1, "the ratio of full to itself"
+    bench.main(["--case", "tiny", "--heads", "recomp", "--precision", "fp32", "--rounds", "1", "--no-memory"])
+    (row,) = [line for line in capsys.readouterr().out.splitlines()[4:] if "matrix product" not in line]
+    assert row[6:16] == "recomputed"
 
 
 def test_the_growth_of_a_head_is_measured_in_a_process_of_its_own(heads: ModuleType) -> None:
