@@ -62,6 +62,9 @@ class Factored(Tying):
     def project(self, hidden: Tensor) -> Tensor:
         return hidden @ self.map.T
 
+    def forward_flops_per_token(self) -> int:
+        return 2 * 2 * self.map.numel()
+
 
 def with_tying(tying: Tying) -> LanguageModel:
     model = build()

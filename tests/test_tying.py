@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from pydantic import TypeAdapter
+from torch.utils.flop_counter import FlopCounterMode
 
 from tiedlm.initialization import initialize
 from tiedlm.tying.base import Tying
@@ -65,6 +66,13 @@ def test_shapes_and_types_are_those_of_the_contract(strategy: dict[str, object])
     assert weight.shape == (V, scored.shape[-1]) and weight.dtype is torch.float32
     bias = tying.output_bias()
     assert bias is None or bias.shape == (V,)
+
+
+def test_flops_are_those_that_a_counter_sees(strategy: dict[str, object]) -> None:
+    tying = build(strategy)
+    with FlopCounterMode(display=False) as counter:
+        tying.project(tying.embed(torch.zeros(3, 2, dtype=torch.long)))
+    assert counter.get_total_flops() == 6 * tying.forward_flops_per_token()
 
 
 def test_every_parameter_is_owned_once_and_saved_once(strategy: dict[str, object]) -> None:

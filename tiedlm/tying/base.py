@@ -48,6 +48,10 @@ class Tying(nn.Module):
         """A number per row of the output embedding (V,), or None."""
         return self.bias
 
+    def forward_flops_per_token(self) -> int:
+        """Floating-point operations of one token's way through maps of the strategy's own; the scores are not its."""
+        return 0
+
     def penalty(self) -> Tensor | None:
         """A () tensor that joins the loss once a step, never the nll; None where there is none."""
         return None

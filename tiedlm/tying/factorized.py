@@ -34,6 +34,9 @@ class Factorized(Tying):
     def project(self, hidden: Tensor) -> Tensor:
         return F.linear(hidden, self.input_map.t() if self.output_map is None else self.output_map)
 
+    def forward_flops_per_token(self) -> int:
+        return 2 * 2 * self.input_map.numel()  # in and out, by one map or by two of its size
+
     def initialize(self, draw: Draw) -> None:
         super().initialize(draw)
         for name, parameter in self.named_parameters():

@@ -35,6 +35,9 @@ class Projected(Tied):
             mapped = F.layer_norm(mapped, mapped.shape[-1:], self.norm_weight, self.norm_bias, _NORM_EPS)
         return mapped
 
+    def forward_flops_per_token(self) -> int:
+        return 2 * self.projection.numel()
+
     def penalty(self) -> Tensor | None:
         return None if self.strength is None else self.strength * torch.linalg.vector_norm(self.projection)
 
