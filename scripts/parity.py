@@ -150,7 +150,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cache-dir", type=Path, help="where prepared text is kept")
     parser.add_argument("--fresh", action="store_true", help="carry all runs out again")
     asked = parser.parse_args(arguments)
-    settings = [f"training.steps={asked.steps}", "training.tokens=null", "training.epochs=null", *asked.set]
+    length = [f"training.steps={asked.steps}", "training.tokens=null", "training.epochs=null"]
+    settings = [*length, "training.evaluate_every=null", *asked.set]  # validation on the way is for nobody here
     asked.runs_dir.mkdir(parents=True, exist_ok=True)
     try:
         experiment = write_experiment(asked.config, asked.runs_dir / "parity.yaml", asked.seeds, settings)
