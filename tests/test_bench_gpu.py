@@ -92,3 +92,25 @@ def test_a_part_that_breaks_off_does_not_lose_the_others(steps: ModuleType, caps
     assert bench.carry_out([(1.0, broken), (1.0, lambda until: iter(["the other"]))], 1.0) == 1
     out = capsys.readouterr().out
     assert "broke off, RuntimeError: no kernel image" in out and "the other" in out
+
+
+def test_rates_and_ratios_follow_from_what_was_measured(steps: ModuleType) -> None:
+    """Of numbers that are easy to work out: 32 windows of 1024 tokens in 65.536 ms are 500,000 tokens a second."""
+    bench = importlib.import_module("bench_gpu")
+    parts = bench.Parts(torch.device("cpu"), small=True, compiles=True)
+    parts.product = 8e14
+    race = steps.Race(parts.stopwatch, bench.LARGE[0], compiles=True)
+    race.batch_size = 32
+    lean, full = (steps.Way("tied", name, compiled=False) for name in (steps.LEAN, steps.FULL))
+    race.found = {
+        lean: steps.Measured(1.0, 0.065536, 10 << 30, 10.8, 800_000_000),
+        full: steps.Measured(1.0, 0.131072, 40 << 30, 10.8, 800_000_000),
+        steps.Way("untied", steps.LEAN, compiled=True): "out of memory",
+    }
+    cells = parts.row(race.shape, 32, lean, race.found[lean]).split()
+    assert cells[-5:] == ["500,000", "400.0", "50%", "10,240", "10.8000"]
+    said = list(bench.side_by_side(race))
+    assert said[0].startswith("memory, lean over full: tied eager 0.25; aim")
+    assert said[1] == "time, lean over full: tied eager 0.50"
+    assert said[2].startswith("tied lean eager: 500,000 tokens/s; aim on an H200: 520,000")
+    assert len(said) == 3
