@@ -51,6 +51,8 @@ def test_a_mistake_is_told_without_torch() -> None:
     mistakes = {
         "compare no-such-config": "no such file",
         "compare quickstart --set training.step=3": "did you mean training.steps?",
+        "count-params quickstart --set model.dim=x": "must be a whole number",
+        "count-params quickstart no-such-config": "no such file",
         "report .": "no comparison is stored",
     }
     for line, (code, modules, said) in loaded_by(*mistakes).items():

@@ -1,22 +1,20 @@
-"""Exact parameter counts of configs, from models that are built without memory for their values."""
+"""Exact parameter counts of configs, from models that are built without memory for their values.
+
+Free of torch until all configs are read: a mistake in one is told at once.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from tiedlm.config import ConfigError, Problem
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.match import with_matches
-from tiedlm.experiment.predict import likely_target, predict
 from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
 from tiedlm.experiment.vocabulary import vocab_size_of
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
-from tiedlm.model.language_model import build_model
-from tiedlm.model.parameters import count_parameters
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import Footprint
 from tiedlm.tying.config import EmbeddingConfig, TiedConfig, UntiedConfig
@@ -58,13 +56,18 @@ def count_configs(
     """
     if device not in (None, "auto", "cpu", "cuda"):
         raise ConfigError(Problem("--device", f"{device!r} is not one of auto, cpu, cuda"))
-    several = len(names) > 1
     foresight = _Foresight(device, cache_dir) if memory else None
-    return [counted for name in names for counted in _count_config(name, settings, cache_dir, several, foresight)]
+    asked = [model for name in names for model in _read(name, settings, cache_dir, several=len(names) > 1)]
+    return [model.counted(foresight) for model in asked]
 
 
 def count_model(model: ModelConfig, vocab_size: int, max_seq_len: int, seq_len: int) -> ParameterCounts:
     """Count without allocating."""
+    import torch
+
+    from tiedlm.model.language_model import build_model
+    from tiedlm.model.parameters import count_parameters
+
     with torch.device("meta"):
         return count_parameters(build_model(model, vocab_size, max_seq_len), seq_len)
 
@@ -77,11 +80,27 @@ def both_ways(model: ModelConfig) -> Iterator[ModelConfig]:
         yield model.model_copy(update={"tying": tying})
 
 
-def _count_config(
-    name: str, settings: list[str], cache_dir: Path, several: bool, foresight: "_Foresight | None"
-) -> Iterator[Counted]:
+@dataclass(frozen=True)
+class _Asked:
+    """A model to count, and how it is taken to be trained."""
+
+    name: str
+    model: ModelConfig
+    training: TrainingConfig
+    vocab_size: int
+    seq_len: int
+    max_seq_len: int
+
+    def counted(self, foresight: "_Foresight | None") -> Counted:
+        """What it comes to."""
+        counts = count_model(self.model, self.vocab_size, self.max_seq_len, self.seq_len)
+        footprint = foresight.of(self) if foresight else None
+        return Counted(self.name, self.model.tying.type, self.seq_len, counts, footprint)
+
+
+def _read(name: str, settings: list[str], cache_dir: Path, *, several: bool) -> Iterator[_Asked]:
     if is_shape(name):
-        yield from _count_shape(name, settings, foresight)
+        yield from _read_shape(name, settings)
         return
     experiment = with_matches(load_experiment(name, settings), lambda run: _count_run(run, cache_dir))
     runs: Mapping[str, RunConfig] = experiment.variants
@@ -90,10 +109,8 @@ def _count_config(
         runs = {model.tying.type: run.model_copy(update={"model": model}) for model in both_ways(run.model)}
     for variant, run in runs.items():
         label = f"{_short(name)}/{variant}" if several else variant
-        seq_len = run.data.seq_len
-        sizes = vocab_size_of(run.model, run.data, cache_dir), seq_len, run.max_seq_len
-        footprint = foresight.of(run.model, run.training, *sizes) if foresight else None
-        yield Counted(label, run.model.tying.type, seq_len, _count_run(run, cache_dir), footprint)
+        vocab_size = vocab_size_of(run.model, run.data, cache_dir)
+        yield _Asked(label, run.model, run.training, vocab_size, run.data.seq_len, run.max_seq_len)
 
 
 def _count_run(run: RunConfig, cache_dir: Path) -> ParameterCounts:
@@ -105,17 +122,15 @@ def _short(name: str) -> str:
     return Path(name).name.removesuffix(".yaml")
 
 
-def _count_shape(name: str, settings: list[str], foresight: "_Foresight | None") -> Iterator[Counted]:
+def _read_shape(name: str, settings: list[str]) -> Iterator[_Asked]:
     shape = load_shape(name, settings)
     if shape.vocab_size is None:
         raise ConfigError(Problem("model.vocab_size", "is required of a model alone"), source=name)
     longest = shape.max_seq_len or SHAPE_SEQ_LEN
     seq_len = min(longest, SHAPE_SEQ_LEN)
     for model in both_ways(shape):
-        counts = count_model(model, shape.vocab_size, longest, seq_len)
-        sizes = shape.vocab_size, seq_len, longest
-        footprint = foresight.of(model, SHAPE_RECIPE, *sizes) if foresight else None
-        yield Counted(f"{_short(name)}/{model.tying.type}", model.tying.type, seq_len, counts, footprint)
+        label = f"{_short(name)}/{model.tying.type}"
+        yield _Asked(label, model, SHAPE_RECIPE, shape.vocab_size, seq_len, longest)
 
 
 @dataclass(frozen=True)
@@ -125,8 +140,11 @@ class _Foresight:
     device: str | None
     cache_dir: Path
 
-    def of(
-        self, model: ModelConfig, training: TrainingConfig, vocab_size: int, seq_len: int, longest: int
-    ) -> Footprint:
-        asked = training if self.device is None else training.model_copy(update={"device": self.device})
-        return predict(model, asked, likely_target(asked), vocab_size, seq_len, longest, self.cache_dir)
+    def of(self, asked: _Asked) -> Footprint:
+        """The memory of a training step."""
+        from tiedlm.experiment.predict import likely_target, predict
+
+        changes = {} if self.device is None else {"device": self.device}
+        training = asked.training.model_copy(update=changes)
+        sizes = asked.vocab_size, asked.seq_len, asked.max_seq_len
+        return predict(asked.model, training, likely_target(training), *sizes, self.cache_dir)
