@@ -142,7 +142,10 @@ def full_logits(*, compiled: bool) -> Iterator[None]:
 
 
 class Race:
-    """The ways to take a step of one shape, measured one after the other until time is up."""
+    """The ways to take a step of one shape, measured until time is up.
+
+    One after the other and not in turns: the memory of two models at once is not the peak of one.
+    """
 
     WAYS = (
         Way("untied", FULL, compiled=False),  # what fits this fits the others
