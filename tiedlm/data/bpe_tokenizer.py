@@ -6,6 +6,7 @@ from typing import Any
 
 from tiedlm.data.config import BpeTokenizer
 from tiedlm.data.documents import Row
+from tiedlm.data.known_parts import KnownParts
 from tiedlm.data.library_tokenizer import LibraryTokenizer, batches_of, tokens_of
 from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, fewer_types, pieces
 from tiedlm.files import write_atomic
@@ -20,6 +21,8 @@ _WORDS = (
 """What merges stay within: as GPT-2 cuts words, but no piece goes on after a newline or is longer than 200 characters:
 learning takes time with the square of a piece's length, and a text need not have spaces."""
 _LONGEST = 200
+_BATCH_CHARS = 1 << 19
+"""About how much text is looked up at once, in some 60 bytes a character."""
 
 
 class Bpe(LibraryTokenizer):
@@ -75,10 +78,10 @@ class Bpe(LibraryTokenizer):
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text."""
-        for batch in batches_of(pieces(_short_rows(rows), PIECE_CHARS)):
-            encodings = self._tokenizer.encode_batch_fast([piece.text for piece in batch], add_special_tokens=False)
-            for piece, encoding in zip(batch, encodings, strict=True):
-                yield tokens_of(piece, encoding.ids, self.end_of_text)
+        known = KnownParts(self._encode_each, self.vocab_size)
+        for batch in batches_of(pieces(_short_rows(rows), PIECE_CHARS), _BATCH_CHARS):
+            for piece, ids in zip(batch, known.ids([piece.text for piece in batch]), strict=True):
+                yield tokens_of(piece, ids, self.end_of_text)
 
     def words_reason(self, num_lost: int) -> None:
         """None: nothing is lost."""
@@ -95,7 +98,11 @@ def _short_rows(rows: Iterable[Row]) -> Iterator[Row]:
     from tokenizers import Regex, pre_tokenizers
 
     cut = pre_tokenizers.Split(Regex(_WORDS), behavior="isolated").pre_tokenize_str
-    for text, starts_document in rows:
+    for row in rows:
+        text, starts_document = row
+        if len(text) <= PIECE_CHARS:
+            yield row
+            continue
         begin = 0
         while len(text) - begin > PIECE_CHARS:
             words = [word for word, _ in cut(text[begin : begin + PIECE_CHARS])]

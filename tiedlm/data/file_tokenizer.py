@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tiedlm.config import ConfigError, Problem
 from tiedlm.data.bpe_tokenizer import FILE
 from tiedlm.data.config import FileTokenizer
@@ -16,6 +18,8 @@ from tiedlm.files import write_atomic
 COMMON_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>", "[SEP]")
 """What well-known tokenizers call the end of text."""
 _LONGEST = 10_000_000
+_BATCH_CHARS = 1 << 20
+"""About how much text is handed to the library's threads at once."""
 _PATH, _END = "data.tokenizer.path", "data.tokenizer.end_of_text"
 
 
@@ -53,12 +57,11 @@ class TokenizerFile(LibraryTokenizer):
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text; a document that does not decode to itself counts as lost."""
-        for batch in batches_of(_bounded(pieces(rows, float("inf")))):
-            texts = [piece.text for piece in batch]
-            encoded = [item.ids for item in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        for batch in batches_of(_bounded(pieces(rows, float("inf"))), _BATCH_CHARS):
+            encoded = self._encode_each([piece.text for piece in batch])
             decoded = self._tokenizer.decode_batch(encoded, skip_special_tokens=False)
             for piece, ids, text in zip(batch, encoded, decoded, strict=True):
-                yield tokens_of(piece, ids, self.end_of_text, num_lost=int(text != piece.text))
+                yield tokens_of(piece, np.array(ids, np.int64), self.end_of_text, num_lost=int(text != piece.text))
 
     def words_reason(self, num_lost: int) -> str | None:
         """A document that does not come back was not predicted as it stands."""
