@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_runs import small_config
 
 from cli.app import COMMANDS, command
+from tiedlm.experiment.plan import plan
+from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.store import RunFolder
 
 ROOT = Path(__file__).parent.parent
 SLOW = {"torch", "scipy", "numpy", "pydantic", "rich", "yaml", "datasets", "tokenizers"}
@@ -58,6 +62,15 @@ def test_a_mistake_is_told_without_torch() -> None:
     for line, (code, modules, said) in loaded_by(*mistakes).items():
         assert code == 2 and mistakes[line] in said, line
         assert "torch" not in modules, line
+
+
+def test_a_run_that_another_process_holds_is_told_before_anything_is_prepared(tmp_path: Path) -> None:
+    config = small_config(tmp_path)
+    first = plan(load_experiment(config), tmp_path / "runs")[0]
+    with RunFolder(first.directory).lock():
+        ((code, modules, said),) = loaded_by(f"compare {config} --cache-dir cache", cwd=tmp_path).values()
+    assert code == 1 and f"is in use by process {os.getpid()}" in said
+    assert not {"torch", "numpy"} & {*modules} and not (tmp_path / "cache").exists()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -24,6 +24,7 @@ def carry_out(
     known of it (fewer types than asked for, say) is said, and what does not fit it is refused, of the siblings too.
     Raises ConfigError, RunError, Interrupted.
     """
+    RunFolder(run.directory).check_free(talk)
     from tiedlm.data.prepare import prepare
 
     for each in (run, *siblings):

@@ -54,10 +54,7 @@ class RunFolder:
         return parse(RunConfig, read_config(self.config_file), str(self.config_file))
 
     def made_with(self) -> RunConfig:
-        """The config that the run here is made with: of a complete one as its result tells it, which is read at once.
-
-        Raises ConfigError where the folder holds no run, RunError where its result cannot be read.
-        """
+        """`config`, but of a complete run as its result tells it, which is read at once (RunError: it cannot be)."""
         result = self.result()
         return self.config() if result is None else parse(RunConfig, result.config, str(self.result_file), "config")
 
@@ -167,6 +164,12 @@ class RunFolder:
         finally:
             holder.unlink(missing_ok=True)
             lock.release()
+
+    def check_free(self, talk: Talk = SILENT) -> None:
+        """Raise at once what `lock` would: for who is about to start a process that takes it."""
+        if (self.path / "lock").is_file():
+            with self.lock(talk):
+                pass
 
     def _drop_partial_files(self) -> None:
         """Remove what a process that was killed had begun to write."""
