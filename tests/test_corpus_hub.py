@@ -272,3 +272,30 @@ def test_only_all_known_totals_make_the_name_of_wikitext() -> None:
     told = "a text that is not WikiText-103 as published (wikitext-103-v1: 59 test articles instead of 60)"
     assert corpus.caption(less) == told
     assert corpus.details(less)["splits as published"] == "train, validation"
+
+
+def test_a_column_read_over_several_maps_has_each_value_once_and_holds_one_map(tmp_path: Path) -> None:
+    program = """
+import json, sys
+import datasets
+from tiedlm.data import hub
+hub._BATCH, hub._MAPPED = 3, 1
+values = [None if n % 5 == 0 else f"value {n}" for n in range(40)]
+datasets.Dataset.from_dict({"text": values}).save_to_disk(sys.argv[1])
+column = hub.Column(datasets.load_from_disk(sys.argv[1]).with_format("arrow"), "text")
+maps = lambda: sum(sys.argv[1] in line for line in open("/proc/self/maps"))
+read, seen = [], set()
+for value in column:
+    read.append(value)
+    seen.add(maps())
+assert read == [value for value in values if value is not None] == list(column)
+print(json.dumps(sorted(seen)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "data")],
+        env={**os.environ, "HF_HOME": str(tmp_path), "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"},
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=60,
+    )
+    assert json.loads(done.stdout) == [1]

@@ -1,6 +1,7 @@
 """Text data sets of the Hugging Face hub, through the `datasets` library and its own cache."""
 
 import errno
+import pickle
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ from tiedlm.talk import Talk
 _WAITS = (1.0, 2.0, 4.0)
 """Seconds between tries while the hub says that it is busy."""
 _BATCH = 1000
+_MAPPED = 1 << 25
+"""Bytes read of a memory map before it is let go."""
 _COMMIT = "[0-9a-f]{40}"
 
 
@@ -103,15 +106,25 @@ class HubSource:
 
 
 class Column:
-    """The values of a text column, from the library's memory map; missing values are left out."""
+    """The values of a text column, from the library's memory map; missing values are left out.
+
+    What was read of a map stays resident, so it is mapped anew now and then: a pickled data set names its files.
+    """
 
     def __init__(self, dataset: Any, name: str) -> None:
-        self._dataset = dataset
+        self._packed = pickle.dumps(dataset)
+        self._num_rows = len(dataset)
         self._name = name
 
     def __iter__(self) -> Iterator[str]:
-        for table in self._dataset.iter(_BATCH):
-            yield from (value for value in table[self._name].to_pylist() if value is not None)
+        row = 0
+        while row < self._num_rows:
+            dataset, num_bytes = pickle.loads(self._packed), 0
+            while row < self._num_rows and num_bytes < _MAPPED:
+                table = dataset[row : row + _BATCH]
+                row += len(table)
+                num_bytes += table.nbytes
+                yield from (value for value in table[self._name].to_pylist() if value is not None)
 
 
 def _is_text(kind: Any) -> bool:

@@ -134,7 +134,7 @@ def _watched(rows: Iterable[Row], total: int, update: Update) -> Iterator[Row]:
     """`rows`, with word of how far they have been read."""
     done = said = 0
     for row in rows:
-        done += len(row.text.encode())
+        done += len(row.text) if row.text.isascii() else len(row.text.encode())
         if done - said >= _SAY_EVERY:
             said = done
             update(done, f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB")

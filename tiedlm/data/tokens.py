@@ -7,6 +7,7 @@ written last: where it stands, the folder is whole.
 
 import hashlib
 import json
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +80,7 @@ class _Writer:
         self._held: list[Ids] = []
         self._num_held = 0
         self.num_tokens = 0
-        self.starts: list[int] = []
+        self.starts = array("q")
         self.frequencies = np.zeros(vocab_size, np.int64)
         file.write(np.array([end_of_text], self._dtype).tobytes())
 
