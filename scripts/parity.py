@@ -4,6 +4,9 @@ Tied and untied in either precision are four variants of one experiment, which i
 start and the same batches for all four of a seed. Printed is the nll a token on the test split, scored in fp32; paired
 differences with Student's 95 % interval over the seeds; and the difference of the differences, which is how much more
 bf16 costs the tied arm than the untied one. An interval over so few seeds is wide.
+
+--control trains in fp32 once more, in two micro-batches a step: the same but for the order of sums. What that changes
+is what any change of rounding changes, and what bf16 changes is to be held against it.
 """
 # ruff: noqa: T201 (its output is what it prints)
 
@@ -26,25 +29,30 @@ from tiedlm.experiment.store import RunFolder
 from tiedlm.files import write_atomic
 from tiedlm.talk import Talk
 
-TYINGS, PRECISIONS = ("tied", "untied"), ("fp32", "bf16")
+TYINGS, PRECISIONS, CONTROL = ("tied", "untied"), ("fp32", "bf16"), "fp32-halves"
 Key = tuple[str, str]
 Runs = Mapping[Key, Sequence[RunResult]]
-"""By tying and precision: a run for each seed, all in the same order of seeds."""
+"""By tying and precision (or CONTROL): a run for each seed, all in the same order of seeds."""
 
 
-def variant_of(tying: str, precision: str) -> str:
-    """The name of one of the four."""
-    return f"{tying}-{precision}"
+def variant_of(tying: str, arithmetic: str) -> str:
+    """The name of one of them."""
+    return f"{tying}-{arithmetic}"
 
 
-def write_experiment(base: str, path: Path, num_seeds: int, settings: Sequence[str]) -> Experiment:
-    """The experiment in a config file with the four for its variants, written to `path`. Raises ConfigError."""
+def write_experiment(
+    base: str, path: Path, num_seeds: int, settings: Sequence[str], *, control: bool = False
+) -> Experiment:
+    """The experiment in a config file with these for its variants, written to `path`. Raises ConfigError."""
     given = apply_settings(read_config(find_config(base)), list(settings))
     raw = {key: value for key, value in given.items() if key not in ("seed", "variant", *ExperimentKeys.model_fields)}
+    recipes: dict[str, dict[str, object]] = {precision: {"precision": precision} for precision in PRECISIONS}
+    if control:
+        recipes[CONTROL] = {"precision": "fp32", "micro_batch_size": max(1, raw["training"]["batch_size"] // 2)}
     variants = {
-        variant_of(tying, precision): {"model": {"tying": {"type": tying}}, "training": {"precision": precision}}
+        variant_of(tying, arithmetic): {"model": {"tying": {"type": tying}}, "training": dict(recipe)}
         for tying in TYINGS
-        for precision in PRECISIONS
+        for arithmetic, recipe in recipes.items()
     }
     own = {"name": "parity", "seeds": list(range(num_seeds)), "baseline": "untied-fp32", "variants": variants}
     write_atomic(path, dump_yaml({**raw, **own}))
@@ -52,20 +60,21 @@ def write_experiment(base: str, path: Path, num_seeds: int, settings: Sequence[s
 
 
 def finished_runs(experiment: Experiment, runs_dir: Path) -> Runs:
-    """The results of every run; raises RunError where one is lacking, or where four of a seed are not one pair."""
-    found: dict[Key, list[RunResult]] = {(tying, precision): [] for tying in TYINGS for precision in PRECISIONS}
-    names = {variant_of(*key): key for key in found}
+    """The results of every run; raises RunError where one is lacking, or where those of a seed are no pairs."""
+    keys = [(tying, arithmetic) for tying in TYINGS for arithmetic in (*PRECISIONS, CONTROL)]
+    names = {variant_of(*key): key for key in keys if variant_of(*key) in experiment.variants}
+    found: dict[Key, list[RunResult]] = {key: [] for key in names.values()}
     for run in plan(experiment, runs_dir):
         result = RunFolder(run.directory).result()
         if result is None:
             raise RunError("error", f"{run.label} has no result: {run.directory}")
         key = names[run.config.variant]
-        if result.effective.precision != key[1]:
+        if result.effective.precision != run.config.training.precision:
             raise RunError("error", f"{run.label} was carried out in {result.effective.precision}")
         found[key].append(result)
     for results in zip(*found.values(), strict=True):
         if len({(result.hashes.body, result.hashes.batches, result.hashes.input_embedding) for result in results}) > 1:
-            raise RunError("error", f"seed {results[0].seed}: start and batches were not the same for all four")
+            raise RunError("error", f"seed {results[0].seed}: start and batches were not the same for all")
     return found
 
 
@@ -84,6 +93,10 @@ def lines(runs: Runs) -> Iterator[str]:
     yield ""
     for tying in TYINGS:
         yield f"bf16 - fp32, {tying}: {in_words(cost[tying])}"
+    for tying in TYINGS:
+        if (tying, CONTROL) in nats:
+            again = paired_difference(nats[tying, CONTROL], nats[tying, "fp32"])
+            yield f"fp32 in two micro-batches - fp32, {tying}: {in_words(again)}"
     for name in PRECISIONS:
         yield f"tied - untied in {name}: {in_words(tied[name])}"
     yield f"difference of the differences: {in_words(apart)}"
@@ -148,13 +161,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as in tiedlm compare")
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="default: ./runs")
     parser.add_argument("--cache-dir", type=Path, help="where prepared text is kept")
+    parser.add_argument("--control", action="store_true", help="fp32 once more, in two micro-batches a step")
     parser.add_argument("--fresh", action="store_true", help="carry all runs out again")
     asked = parser.parse_args(arguments)
     length = [f"training.steps={asked.steps}", "training.tokens=null", "training.epochs=null"]
     settings = [*length, "training.evaluate_every=null", *asked.set]  # validation on the way is for nobody here
     asked.runs_dir.mkdir(parents=True, exist_ok=True)
     try:
-        experiment = write_experiment(asked.config, asked.runs_dir / "parity.yaml", asked.seeds, settings)
+        experiment = write_experiment(
+            asked.config, asked.runs_dir / "parity.yaml", asked.seeds, settings, control=asked.control
+        )
         cache_dir = asked.cache_dir or default_cache_dir()
         compare(experiment, runs_dir=asked.runs_dir, cache_dir=cache_dir, fresh=asked.fresh, talk=Talk())
         runs = finished_runs(experiment, asked.runs_dir)

@@ -35,7 +35,7 @@ def parity(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def runs(nats: Mapping[tuple[str, str], tuple[float, ...]]) -> dict[tuple[str, str], list[RunResult]]:
     return {
         (tying, precision): [
-            run_result(f"{tying}-{precision}", seed, value, effective=effective(precision=precision))
+            run_result(f"{tying}-{precision}", seed, value, effective=effective(precision=precision[:4]))
             for seed, value in enumerate(values)
         ]
         for (tying, precision), values in nats.items()
@@ -88,15 +88,32 @@ def test_an_arm_that_bf16_costs_more_is_named(parity: ModuleType) -> None:
     assert "leaves 0 out: bf16 costs the tied arm more" in list(parity.lines(runs(worse)))[-1]
 
 
+def test_what_rounding_alone_changes_stands_beside_it(parity: ModuleType) -> None:
+    halves = {(tying, parity.CONTROL): tuple(value - 0.002 for value in NATS[tying, "fp32"]) for tying in parity.TYINGS}
+    said = "\n".join(parity.lines(runs({**NATS, **halves})))
+    assert "fp32 in two micro-batches - fp32, untied: -0.00200 nats (95 % interval -0.00200 to -0.00200)" in said
+    assert "two micro-batches" not in "\n".join(parity.lines(runs(NATS)))
+
+
 def test_a_single_seed_has_no_interval(parity: ModuleType) -> None:
     said = "\n".join(parity.lines(runs({key: values[:1] for key, values in NATS.items()})))
     assert "difference of the differences: +0.00200 nats (one seed: no interval)" in said
     assert "holds 0" not in said and "leaves 0 out" not in said
 
 
-def written(parity: ModuleType, folder: Path) -> Experiment:
-    experiment: Experiment = parity.write_experiment("quickstart", folder / "parity.yaml", 2, ["training.steps=7"])
+def written(parity: ModuleType, folder: Path, *, control: bool = False) -> Experiment:
+    path, settings = folder / "parity.yaml", ["training.steps=7"]
+    experiment: Experiment = parity.write_experiment("quickstart", path, 2, settings, control=control)
     return experiment
+
+
+def test_the_control_takes_half_of_the_batch_at_a_time(parity: ModuleType, tmp_path: Path) -> None:
+    variants = written(parity, tmp_path, control=True).variants
+    assert len(variants) == 6
+    for tying in ("tied", "untied"):
+        plain, halves = (variants[f"{tying}-{name}"].training for name in ("fp32", "fp32-halves"))
+        assert (halves.precision, halves.micro_batch_size) == ("fp32", plain.batch_size // 2)
+        assert halves.model_copy(update={"micro_batch_size": "auto"}) == plain
 
 
 def test_the_experiment_differs_in_tying_and_precision_alone(parity: ModuleType, tmp_path: Path) -> None:
@@ -128,7 +145,7 @@ def test_runs_in_another_precision_or_on_other_batches_are_refused(parity: Modul
     for run in plan(experiment, tmp_path):
         path = run.directory / "result.json"
         result = RunResult.model_validate_json(path.read_bytes())
-        precision = run.config.variant.partition("-")[2]
+        precision = run.config.training.precision
         changes = {"effective": effective(precision=precision)}
         path.write_text(result.model_copy(update=changes).model_dump_json())
     assert [len(own) for own in parity.finished_runs(experiment, tmp_path).values()] == 4 * [2]
