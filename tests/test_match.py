@@ -17,9 +17,10 @@ from tiedlm.experiment.config import Experiment, RunConfig
 from tiedlm.experiment.count import count_configs, count_model
 from tiedlm.experiment.forecast import forecast
 from tiedlm.experiment.known_counts import FILE, KnownCounts
-from tiedlm.experiment.match import TOLERANCE, inner_width, sizes_in_words, with_matches
+from tiedlm.experiment.match import inner_width, sizes_in_words, with_matches
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.sizes import TOLERANCE
 from tiedlm.experiment.vocabulary import vocab_size_of
 from tiedlm.experiment.whole import whole
 from tiedlm.model.counts import ParameterCounts

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from finished_runs import example_comparison
 from small_runs import small_config
 
 from cli.app import COMMANDS, command
+from tiedlm.comparison.comparison import store_comparison
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.store import RunFolder
@@ -71,6 +73,12 @@ def test_a_run_that_another_process_holds_is_told_before_anything_is_prepared(tm
         ((code, modules, said),) = loaded_by(f"compare {config} --cache-dir cache", cwd=tmp_path).values()
     assert code == 1 and f"is in use by process {os.getpid()}" in said
     assert not {"torch", "numpy"} & {*modules} and not (tmp_path / "cache").exists()
+
+
+def test_what_is_stored_is_printed_without_what_reads_configs(tmp_path: Path) -> None:
+    store_comparison(example_comparison(), tmp_path)
+    for line, (code, modules, _) in loaded_by("report . --json", "report .", cwd=tmp_path).items():
+        assert (code, {*modules} & {"torch", "numpy", "scipy", "yaml"}) == (0, set()), line
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -6,8 +6,8 @@ from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.equal_parameters import AtEqualParameters, compare_at_equal_parameters
 from tiedlm.comparison.purchase import Purchase, in_order, matched_of, purchase, spent_on
 from tiedlm.config import Config
-from tiedlm.experiment.match import TOLERANCE
 from tiedlm.experiment.results import RunResult
+from tiedlm.experiment.sizes import TOLERANCE
 
 
 class BreakEven(Config):

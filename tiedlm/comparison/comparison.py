@@ -18,7 +18,7 @@ from tiedlm.comparison.summary import VariantSummary, summarize_variant
 from tiedlm.comparison.tokens_to_reach import TokensToReach, tokens_to_reach
 from tiedlm.comparison.verdict import Conditions, conditions_in_words, statements
 from tiedlm.config import Config, ConfigError, Problem
-from tiedlm.experiment.config import SMALLEST_WORTHWHILE
+from tiedlm.experiment.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.results import Corpus, RunFailure, RunResult
 from tiedlm.experiment.tuning import Tuning
 from tiedlm.files import write_atomic

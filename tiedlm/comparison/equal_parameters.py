@@ -14,8 +14,8 @@ from tiedlm.comparison.purchase import MATCHED, Spending, in_order, matched_of, 
 from tiedlm.comparison.significance import LEVEL, holm
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.config import Config
-from tiedlm.experiment.match import INNER_WIDTH, TOLERANCE
 from tiedlm.experiment.results import RunResult
+from tiedlm.experiment.sizes import INNER_WIDTH, TOLERANCE
 
 
 class MatchedBody(Spending):

@@ -7,7 +7,8 @@ from pathlib import Path
 from tiedlm.comparison.comparison import Comparison, default_primary
 from tiedlm.comparison.question import Question, answer, stored_comparison
 from tiedlm.config import ConfigError, Problem, first_difference
-from tiedlm.experiment.config import SMALLEST_WORTHWHILE, RunConfig
+from tiedlm.experiment.config import RunConfig
+from tiedlm.experiment.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.store import RunFolder, run_folders
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiedlm.config import Config
-from tiedlm.experiment.config import Added
+from tiedlm.experiment.added import Added
 from tiedlm.experiment.measures import bits_per_byte, nats_per_token, perplexity
 from tiedlm.experiment.results import (
     SPLITS,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tiedlm.comparison.documents import ScoresOf, TokenScores, UnusableScoresError, read_scores
 from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.store import VOCABULARY_FILE
-from tiedlm.experiment.token_types import BINS, TokenTypes
+from tiedlm.experiment.token_types import BINS, VOCABULARY_FILE, TokenTypes
 
 if TYPE_CHECKING:
     import numpy as np

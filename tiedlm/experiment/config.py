@@ -21,20 +21,13 @@ from tiedlm.config import (
 )
 from tiedlm.data.config import DataConfig
 from tiedlm.evaluation.config import EvaluationConfig
+from tiedlm.experiment.added import Added as Added
+from tiedlm.experiment.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.tuning import Tuning
 from tiedlm.model.config import ModelConfig
 from tiedlm.training.config import TrainingConfig
 
-SMALLEST_WORTHWHILE = 0.01
-"""Nats per token: about one per cent of perplexity."""
 Seed = Annotated[Whole, Field(ge=0, lt=2**32)]
-
-
-class Added(Config):
-    """Why a plan holds a variant that its file does not name, and the variant it was made of."""
-
-    role: Literal["noise_floor", "matched_width", "matched_depth", "trial"]
-    of: str
 
 
 class RunConfig(Config):

@@ -10,17 +10,13 @@ from collections.abc import Callable, Iterator
 
 from tiedlm.config import ConfigError, Problem
 from tiedlm.experiment.config import Added, Experiment, RunConfig
+from tiedlm.experiment.sizes import INNER_WIDTH, TOLERANCE
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
 
 WIDTH, DEPTH = "+width", "+depth"
-TOLERANCE = 0.01
-"""Of the baseline's parameters: a model that is no further off counts as one of its size."""
 _GRANULE = 8  # a width of what matrix kernels like ..
 _CLOSE = 0.001  # .. is taken where it misses by no more than this
-
-INNER_WIDTH = {"transformer": "feed_forward_dim", "lstm": "hidden_dim"}
-"""The key for it, by the model's type."""
 
 CountOf = Callable[[RunConfig], ParameterCounts]
 """Counts the model of a run exactly."""

@@ -2,6 +2,9 @@
 
 import math
 
+SMALLEST_WORTHWHILE = 0.01
+"""Nats per token: about one per cent of perplexity."""
+
 
 def nats_per_token(nll: float, tokens: int) -> float | None:
     """Mean nll of a target token; null where there is none."""

@@ -17,12 +17,12 @@ from tiedlm.config_file import dump_yaml, read_config
 from tiedlm.errors import RunError
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.results import RunFailure, RunResult
+from tiedlm.experiment.token_types import VOCABULARY_FILE
 from tiedlm.files import write_atomic
 from tiedlm.talk import SILENT, Talk
 from tiedlm.training.loggers import FOLDERS as LOGGERS
 
 Record = TypeVar("Record", bound=Config)
-VOCABULARY_FILE = "vocabulary.npz"
 _PATIENCE = 600
 """Seconds in which a process that was told to end has taken its step and saved."""
 

@@ -13,6 +13,7 @@ from tiedlm.files import atomic_path
 if TYPE_CHECKING:
     import numpy as np
 
+VOCABULARY_FILE = "vocabulary.npz"
 _EDGES = (1, 10, 100, 1_000, 10_000)
 BINS = ("0", "1-9", "10-99", "100-999", "1k-9.9k", "10k+")
 """By how often a token was a target of the batches that a run consumed; one seen twice counts twice."""
