@@ -37,7 +37,7 @@ def write(folder: Path, vocab_size: int, ids: Sequence[int], documents: int = 1)
     clear(folder)
     parts = np.array_split(np.array(ids, np.int64), documents)
     written: dict[object, WrittenSplit] = {
-        split: write_split(folder, split, [Tokens(part, True) for part in parts], tokenizer) for split in SPLITS
+        split: write_split(folder, split, [Tokens(part, [0]) for part in parts], tokenizer) for split in SPLITS
     }
     return write_meta(folder, tokenizer, written)  # type: ignore[arg-type]
 

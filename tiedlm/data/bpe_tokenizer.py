@@ -7,8 +7,8 @@ from typing import Any
 from tiedlm.data.config import BpeTokenizer
 from tiedlm.data.documents import Row
 from tiedlm.data.known_parts import KnownParts
-from tiedlm.data.library_tokenizer import LibraryTokenizer, batches_of, tokens_of
-from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, fewer_types, pieces
+from tiedlm.data.library_tokenizer import LibraryTokenizer
+from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, batches_of, fewer_types, pieces, tokens_of
 from tiedlm.files import write_atomic
 
 FILE = "tokenizer.json"
@@ -61,7 +61,7 @@ class Bpe(LibraryTokenizer):
             show_progress=False,
         )
         tokenizer.encode_special_tokens = True
-        short = pieces(_short_rows(rows), PIECE_CHARS)
+        short = pieces(short_rows(rows), PIECE_CHARS)
         tokenizer.train_from_iterator((piece.text for piece in short), trainer)
         return cls(tokenizer, fewer_types(config.vocab_size, tokenizer.get_vocab_size()))
 
@@ -79,9 +79,8 @@ class Bpe(LibraryTokenizer):
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text."""
         known = KnownParts(self._encode_each, self.vocab_size)
-        for batch in batches_of(pieces(_short_rows(rows), PIECE_CHARS), _BATCH_CHARS):
-            for piece, ids in zip(batch, known.ids([piece.text for piece in batch]), strict=True):
-                yield tokens_of(piece, ids, self.end_of_text)
+        for batch in batches_of(pieces(short_rows(rows), PIECE_CHARS), _BATCH_CHARS):
+            yield tokens_of(batch, *known.ids([piece.text for piece in batch]), self.end_of_text)
 
     def words_reason(self, num_lost: int) -> None:
         """None: nothing is lost."""
@@ -90,7 +89,7 @@ class Bpe(LibraryTokenizer):
         """None: nothing is lost."""
 
 
-def _short_rows(rows: Iterable[Row]) -> Iterator[Row]:
+def short_rows(rows: Iterable[Row]) -> Iterator[Row]:
     """`rows`, a long one in parts that end where no merge reaches across.
 
     The library takes some 170 bytes a character while it encodes: a row of 50 MB would need 8 GB.

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from tiedlm.data.documents import Row
-from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, pieces
+from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, batches_of, pieces, tokens_of
+
+_BATCH_CHARS = 1 << 18
 
 
 class Bytes:
@@ -21,12 +23,10 @@ class Bytes:
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """One token a byte."""
-        for piece in pieces(rows, PIECE_CHARS):
-            data = piece.text.encode()
-            ids = np.frombuffer(data, np.uint8).astype(np.uint16)
-            yield Tokens(
-                np.append(ids, self.end_of_text) if piece.ends_document else ids, piece.starts_document, len(data)
-            )
+        for batch in batches_of(pieces(rows, PIECE_CHARS), _BATCH_CHARS):
+            data = [piece.text.encode() for piece in batch]
+            ids = np.frombuffer(b"".join(data), np.uint8).astype(np.uint16)
+            yield tokens_of(batch, ids, np.array(list(map(len, data))), self.end_of_text)
 
     def encode(self, text: str) -> list[int]:
         """The bytes of `text`."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ from tiedlm.config import ConfigError, Problem
 from tiedlm.data.bpe_tokenizer import FILE
 from tiedlm.data.config import FileTokenizer
 from tiedlm.data.documents import Row
-from tiedlm.data.library_tokenizer import LibraryTokenizer, batches_of, tokens_of
-from tiedlm.data.tokenizer import Piece, Tokens, pieces
+from tiedlm.data.library_tokenizer import LibraryTokenizer
+from tiedlm.data.tokenizer import Piece, Tokens, batches_of, pieces, tokens_of
 from tiedlm.files import write_atomic
 
 COMMON_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>", "[SEP]")
@@ -60,8 +61,9 @@ class TokenizerFile(LibraryTokenizer):
         for batch in batches_of(_bounded(pieces(rows, float("inf"))), _BATCH_CHARS):
             encoded = self._encode_each([piece.text for piece in batch])
             decoded = self._tokenizer.decode_batch(encoded, skip_special_tokens=False)
-            for piece, ids, text in zip(batch, encoded, decoded, strict=True):
-                yield tokens_of(piece, np.array(ids, np.int64), self.end_of_text, num_lost=int(text != piece.text))
+            num_lost = sum(text != piece.text for piece, text in zip(batch, decoded, strict=True))
+            ids = np.fromiter(chain.from_iterable(encoded), np.int64)
+            yield tokens_of(batch, ids, np.array(list(map(len, encoded))), self.end_of_text, num_lost)
 
     def words_reason(self, num_lost: int) -> str | None:
         """A document that does not come back was not predicted as it stands."""

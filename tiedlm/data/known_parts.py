@@ -5,7 +5,7 @@ them), so that its tokens are the same wherever it stands.
 """
 
 from collections.abc import Callable
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,8 @@ class KnownParts:
         self._chars = _Lists(np.dtype(np.uint32))
         self._ids = _Lists(self._dtype)
 
-    def ids(self, texts: list[str]) -> list[Ids]:
-        """The tokens of each text, as if it were encoded alone."""
+    def ids(self, texts: list[str]) -> tuple[Ids, Ids]:
+        """The tokens of texts, each as if it were encoded alone, in one; and how many each has."""
         text = "".join(texts)
         codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
         begins = np.cumsum([0, *map(len, texts)])
@@ -62,11 +62,12 @@ class KnownParts:
             self._learn(text, codes, starts[new], lengths[new], hashes[new])
             parts[new] = self._find(hashes[new])
         if not np.array_equal(self._chars.joined(parts), codes):
-            return [np.array(ids, self._dtype) for ids in self._encode(texts)]
+            return self._joined(self._encode(texts))
         ends = np.append(0, np.cumsum(self._ids.lengths[parts]))
-        cuts = ends[np.searchsorted(starts, begins)]
-        ids = self._ids.joined(parts)
-        return [ids[begin:end] for begin, end in pairwise(cuts)]
+        return self._ids.joined(parts), np.diff(ends[np.searchsorted(starts, begins)])
+
+    def _joined(self, ids: list[list[int]]) -> tuple[Ids, Ids]:
+        return np.fromiter(chain.from_iterable(ids), self._dtype), np.array(list(map(len, ids)))
 
     def _find(self, hashes: _Array) -> _Array:
         """The number of each part, 0 where it is not known."""
@@ -84,8 +85,7 @@ class KnownParts:
         own, first = np.unique(hashes, return_index=True)
         starts, lengths = starts[first], lengths[first]
         words = [text[begin:end] for begin, end in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)]
-        ids = self._encode(words)
-        self._ids.extend(np.fromiter(chain.from_iterable(ids), self._dtype), np.array(list(map(len, ids))))
+        self._ids.extend(*self._joined(self._encode(words)))
         self._chars.extend(codes[_spans(starts, lengths)], lengths)
         numbers = np.arange(len(self._hashes), len(self._hashes) + len(own), dtype=np.int32)
         self._hashes = np.append(self._hashes, own)

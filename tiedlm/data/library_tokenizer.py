@@ -1,11 +1,7 @@
 """What tokenizers of the `tokenizers` library have in common."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
-
-from tiedlm.data.tokenizer import Ids, Piece, Tokens
 
 
 class LibraryTokenizer:
@@ -39,23 +35,3 @@ class LibraryTokenizer:
         if not before.endswith("a") or not all(text.startswith(before) for text in after):
             return None
         return [text.removeprefix(before) for text in after]
-
-
-def batches_of(stream: Iterator[Piece], batch_chars: int) -> Iterator[list[Piece]]:
-    """A stream of pieces in lists of about as much text."""
-    batch, num_chars = list[Piece](), 0
-    for piece in stream:
-        batch.append(piece)
-        num_chars += len(piece.text)
-        if num_chars >= batch_chars:
-            yield batch
-            batch, num_chars = [], 0
-    if batch:
-        yield batch
-
-
-def tokens_of(piece: Piece, ids: Ids, end_of_text: int, num_lost: int = 0) -> Tokens:
-    """`ids` of a piece, an end of text behind them where its document ends."""
-    if piece.ends_document:
-        ids = np.append(ids, ids.dtype.type(end_of_text))
-    return Tokens(ids, piece.starts_document, num_lost)

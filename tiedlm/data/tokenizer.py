@@ -23,10 +23,10 @@ class Piece(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """The tokens of one piece; `num_lost` counts what decoding does not bring back (words or documents)."""
+    """The tokens of pieces; documents begin at `starts`; `num_lost` counts what decoding does not bring back."""
 
     ids: Ids
-    starts_document: bool
+    starts: Sequence[int]
     num_lost: int = 0
 
 
@@ -63,6 +63,28 @@ class Tokenizer(Protocol):
 def fewer_types(asked: int | None, got: int) -> list[str]:
     """The note that a text had fewer types than asked for, if so."""
     return [f"asked for {asked:,} types, the text gave {got:,}"] if asked is not None and got < asked else []
+
+
+def tokens_of(batch: Sequence[Piece], ids: Ids, lengths: Ids, end_of_text: int, num_lost: int = 0) -> Tokens:
+    """The tokens `ids` of pieces, each so many of them as `lengths` say, and an end of text behind each document."""
+    after = np.cumsum(lengths)
+    ends = np.array([piece.ends_document for piece in batch])
+    places = after + np.cumsum(ends)
+    starts = np.append(0, places[:-1])[[piece.starts_document for piece in batch]]
+    return Tokens(np.insert(ids, after[ends], end_of_text), starts.tolist(), num_lost)
+
+
+def batches_of(stream: Iterator[Piece], batch_chars: int) -> Iterator[list[Piece]]:
+    """A stream of pieces in lists of about as much text."""
+    batch, num_chars = list[Piece](), 0
+    for piece in stream:
+        batch.append(piece)
+        num_chars += len(piece.text)
+        if num_chars >= batch_chars:
+            yield batch
+            batch, num_chars = [], 0
+    if batch:
+        yield batch
 
 
 def pieces(rows: Iterable[Row], max_chars: float) -> Iterator[Piece]:

@@ -85,8 +85,7 @@ class _Writer:
         file.write(np.array([end_of_text], self._dtype).tobytes())
 
     def add(self, tokens: Tokens) -> None:
-        if tokens.starts_document:
-            self.starts.append(self.num_tokens)
+        self.starts.extend(self.num_tokens + start for start in tokens.starts)
         self._held.append(tokens.ids)
         self._num_held += len(tokens.ids)
         self.num_tokens += len(tokens.ids)

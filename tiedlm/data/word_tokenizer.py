@@ -57,7 +57,7 @@ class Words:
             found = np.array(self._lookup(piece.text), np.int64)
             unknown = found < 0
             found[unknown] = self.UNKNOWN
-            yield Tokens(found, piece.starts_document, int(unknown.sum()))
+            yield Tokens(found, [0] if piece.starts_document else [], int(unknown.sum()))
 
     def _lookup(self, text: str) -> list[int]:
         """Ids of `text`; -1 for a word that is not in the vocabulary."""
