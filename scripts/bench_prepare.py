@@ -69,8 +69,9 @@ def versions() -> str:
 
 def table(folder: Path, asked: argparse.Namespace) -> None:
     """Run the stages on the text in `folder`, in turns, and print their medians."""
-    for kind in ("bpe", "word"):
-        child(f"learn {kind}", folder, asked.vocab_size)
+    for kind, stages in NEEDED.items():
+        if stages & set(asked.stages):
+            child(f"learn {kind}", folder, asked.vocab_size)
     figures: dict[str, list[dict[str, float]]] = {stage: [] for stage in asked.stages}
     for _ in range(asked.rounds):
         for stage, found in figures.items():
@@ -207,6 +208,8 @@ STAGES: dict[str, tuple[str, Stage]] = {
     "datasets.map": ("datasets.map, tokenizer learned", mapping),
 }
 COMPARED = ("encode bpe", "datasets.map")
+NEEDED = {"bpe": {"encode bpe", "datasets.map"}, "word": {"encode word"}}
+"""Which stages a learned tokenizer is needed for."""
 
 
 def python_docs() -> str:
