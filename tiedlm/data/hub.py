@@ -125,6 +125,7 @@ class Column:
                 row += len(table)
                 num_bytes += table.nbytes
                 yield from (value for value in table[self._name].to_pylist() if value is not None)
+            del dataset, table  # before the next map is made
 
 
 def _is_text(kind: Any) -> bool:
