@@ -88,9 +88,7 @@ def ways(chunk_sizes: tuple[int, ...], device: torch.device, *, compiled: bool) 
 
 def ours(hidden: Tensor, weight: Tensor, targets: Tensor, chunk_rows: int | None = None) -> Tensor:
     """The head of the models here, in chunks of as many rows as it takes by itself unless said."""
-    if chunk_rows is None:
-        return head.nll(hidden, weight, targets) / len(targets)
-    return head.nll(hidden, weight, targets, chunk_rows=chunk_rows) / len(targets)
+    return head.objective(hidden, weight, targets, chunk_rows=chunk_rows, divisor=len(targets))[0]
 
 
 def full(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:

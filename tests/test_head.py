@@ -224,3 +224,43 @@ def test_softcap_and_z_loss_are_formed_in_fp32_under_autocast(dtype: torch.dtype
     (mine,), (theirs,) = torch.autograd.grad(ours, [weight]), torch.autograd.grad(reference, [weight])
     assert mine.dtype is torch.float32
     assert float((mine - theirs).norm() / theirs.norm()) < rounding
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_divisor_divides_the_objective_and_every_gradient_and_not_the_nll(dtype: torch.dtype) -> None:
+    hidden, weight, bias, targets = problem(24)
+    found = []
+    for divisor in (1.0, 24.0):
+        leaves = [tensor.detach().float().requires_grad_() for tensor in (hidden, weight, bias)]
+        with torch.autocast("cpu", dtype=dtype, enabled=dtype != torch.float32):
+            loss, nll = head.objective(leaves[0], leaves[1], targets, leaves[2], z_loss=0.1, divisor=divisor)
+        loss.backward()
+        gradients = [leaf.grad for leaf in leaves if leaf.grad is not None]
+        assert len(gradients) == 3
+        found.append([loss.detach() * divisor, nll, *(gradient * divisor for gradient in gradients)])
+    rounding = {torch.float32: 1e-6, torch.bfloat16: 2e-2, torch.float16: 2e-3}[dtype]
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=rounding, atol=rounding * float(one.abs().max()))
+    assert torch.equal(found[0][1], found[1][1])
+
+
+def test_how_many_rows_go_through_at_once_changes_rounding_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden, weight, bias, targets = problem(25)
+
+    def gradients() -> list[torch.Tensor]:
+        leaves = [tensor.detach().clone().requires_grad_() for tensor in (hidden, weight, bias)]
+        loss = head.nll(leaves[0], leaves[1], targets, leaves[2], chunk_rows=10, softcap=5.0)
+        return [loss, *torch.autograd.grad(loss, leaves)]
+
+    whole = gradients()
+    monkeypatch.setattr(head, "_SOFTMAX_ENTRIES", {"cpu": 3 * len(weight)})
+    for one, other in zip(whole, gradients(), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_the_way_back_can_be_taken_again() -> None:
+    hidden, weight, _, targets = problem(9, torch.float32)
+    weight.requires_grad_()
+    loss = head.nll(hidden, weight, targets, chunk_rows=4)
+    once = torch.autograd.grad(loss, weight, 3 * torch.ones_like(loss), retain_graph=True)[0]
+    assert torch.equal(once, torch.autograd.grad(loss, weight, 3 * torch.ones_like(loss))[0])

@@ -240,7 +240,7 @@ def test_the_gates_and_cells_that_the_way_back_needs_are_a_part_of_the_memory() 
     kept = 5 * 4 * 300 * (64 + D)
     for precision, size in (("fp32", 4), ("bf16", 2)):
         held = footprint(precision, seq_len=300, hidden_dim=64).categories["activations"]
-        assert 1.2 * kept * size < held < 4 * kept * size
+        assert 1.2 * kept * size < held < 6 * kept * size
     shorter, longer = (footprint("fp32", seq_len=length, hidden_dim=64).peak_bytes for length in (600, 1200))
     assert shorter is not None and longer is not None
     assert longer - shorter > 4 * 2 * kept, "it grows with the window"

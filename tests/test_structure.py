@@ -26,6 +26,7 @@ PARTS = [
     "problems",
     "config",
     "initialization",
+    "traced",
     "data",
     "head",
     "tying",

@@ -1,12 +1,10 @@
 """The vocabulary head: hidden states and a matrix in, negative log-likelihood out, never all logits at once.
 
 One (N, V) tensor of fp32 logits costs more memory than the rest of a small model's step. Here the rows go through in
-chunks, and each chunk leaves behind its share of the two gradients instead of its logits.
+chunks, and each chunk leaves behind its share of the two gradients instead of its logits. A chunk is as long as matrix
+products like it; its softmax is taken a few rows at a time, in fp32, while they are in the processor's cache.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -15,25 +13,16 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from tiedlm.data.batches import IGNORED as IGNORED
+from tiedlm.traced import device_type, is_traced
 
-CHUNK_ROWS = 256
-
+_CHUNK_ENTRIES = {"cpu": 1 << 25, "cuda": 1 << 26}
+"""Scores in a chunk, at most: with 2 bytes each that is 64 and 128 MiB."""
+_FEWEST_ROWS = 256
+"""A chunk has as many all the same: with fewer, adding up the gradient of the matrix takes longer than forming it."""
+_MOST_ROWS = {"cpu": 1024, "cuda": 8192}
+_SOFTMAX_ENTRIES = {"cpu": 1 << 19, "cuda": 1 << 25}
 _FEW = 3
 """Chunks in a trace: the second is made while the first is still held, and so is every further one."""
-_CHUNK_LIMIT: ContextVar[int | None] = ContextVar("chunk_limit", default=None)
-
-
-@contextmanager
-def few_chunks() -> Iterator[None]:
-    """Inside, `nll` leaves out all chunks but the first few: it takes as much memory as with all, and means nothing.
-
-    For following the memory of a step whose tensors have no values anyway.
-    """
-    token = _CHUNK_LIMIT.set(_FEW)
-    try:
-        yield
-    finally:
-        _CHUNK_LIMIT.reset(token)
 
 
 def nll(
@@ -41,14 +30,15 @@ def nll(
     weight: Tensor,
     targets: Tensor,
     bias: Tensor | None = None,
-    chunk_rows: int = CHUNK_ROWS,
+    chunk_rows: int | None = None,
     softcap: float | None = None,
 ) -> Tensor:
     """Sum of negative log-likelihoods in nats over the targets that are not IGNORED.
 
     hidden (N, E), weight (V, E), targets (N,), bias (V,) or None. Matrix products run in the autocast dtype where
     autocast is on, else in the dtype of `hidden`; softmax, loss and both gradients' sums in fp32 (float64 stays
-    float64). A `softcap` s makes a score z, bias included, s tanh(z / s). Returns a () tensor.
+    float64). A `softcap` s makes a score z, bias included, s tanh(z / s). A chunk has `chunk_rows` at most, or as many
+    as suit V and the device. Returns a () tensor.
     """
     return objective(hidden, weight, targets, bias, chunk_rows, softcap)[0]
 
@@ -58,18 +48,20 @@ def objective(
     weight: Tensor,
     targets: Tensor,
     bias: Tensor | None = None,
-    chunk_rows: int = CHUNK_ROWS,
+    chunk_rows: int | None = None,
     softcap: float | None = None,
     z_loss: float = 0.0,
+    divisor: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
     """`nll` plus `z_loss` times the sum of (log sum exp z)^2 over the rows that it scores, and that nll alone, both ().
 
-    The second has no gradient. With a softcap z are the capped scores, those that the softmax sees.
+    The second has no gradient. With a softcap z are the capped scores, those that the softmax sees. The first is
+    divided by `divisor` here, which spares its gradients a pass over the matrix.
     """
     device = hidden.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
     with_gradients = torch.is_grad_enabled()  # inside an autograd function it always reads False
-    arguments = hidden, weight, targets, bias, chunk_rows, softcap, z_loss, dtype, with_gradients
+    arguments = hidden, weight, targets, bias, chunk_rows, softcap, z_loss, divisor, dtype, with_gradients
     result: tuple[Tensor, Tensor] = _ChunkedNll.apply(*arguments)  # type: ignore[no-untyped-call]
     return result
 
@@ -80,7 +72,7 @@ def token_nll(
     weight: Tensor,
     targets: Tensor,
     bias: Tensor | None = None,
-    chunk_rows: int = CHUNK_ROWS,
+    chunk_rows: int | None = None,
     softcap: float | None = None,
 ) -> Tensor:
     """Negative log-likelihood of each target in nats, (N,), 0 where IGNORED; logits and softmax in fp32 or better."""
@@ -94,7 +86,7 @@ def token_nll_and_mass(
     targets: Tensor,
     membership: Tensor,
     bias: Tensor | None = None,
-    chunk_rows: int = CHUNK_ROWS,
+    chunk_rows: int | None = None,
     softcap: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`token_nll`, equal to the last bit, and the probability that each row gives to groups of tokens, (N, G).
@@ -109,7 +101,7 @@ def _token_scores(
     weight: Tensor,
     targets: Tensor,
     bias: Tensor | None,
-    chunk_rows: int,
+    chunk_rows: int | None,
     softcap: float | None,
     membership: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
@@ -120,7 +112,7 @@ def _token_scores(
     mass = torch.zeros(len(targets), 0 if groups is None else groups.shape[1], dtype=wide, device=hidden.device)
     with torch.autocast(hidden.device.type, enabled=False):
         matrix, offset = weight.to(wide), None if bias is None else bias.to(wide)
-        for rows in _chunks(len(targets), chunk_rows):
+        for rows in _chunks(len(targets), chunk_rows or _chunk_rows(hidden, weight)):
             scores = _cap_(F.linear(hidden[rows].to(wide), matrix, offset), softcap)  # (R, V)
             nll[rows] = F.cross_entropy(scores, targets[rows], ignore_index=IGNORED, reduction="none")
             if groups is not None:
@@ -136,10 +128,20 @@ def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None, softcap: 
         return scores if softcap is None else softcap * torch.tanh(scores / softcap)
 
 
-class _ChunkedNll(torch.autograd.Function):
-    """Forms the gradients of the sum on the way forward and scales them on the way back.
+def _chunk_rows(hidden: Tensor, weight: Tensor) -> int:
+    """The most rows that go through at once."""
+    fitting = _size_for(hidden, _CHUNK_ENTRIES) // len(weight)
+    return min(max(fitting, _FEWEST_ROWS), _size_for(hidden, _MOST_ROWS))
 
-    Scaling last matters: divided by the number of targets first, small probabilities would vanish in fp16.
+
+def _size_for(tensor: Tensor, sizes: dict[str, int]) -> int:
+    return sizes.get(device_type(tensor), sizes["cpu"])
+
+
+class _ChunkedNll(torch.autograd.Function):
+    """Forms the gradients on the way forward and multiplies them by what comes from above on the way back.
+
+    In fp16 the divisor joins there: divided first, small probabilities would vanish.
     """
 
     @staticmethod
@@ -149,56 +151,127 @@ class _ChunkedNll(torch.autograd.Function):
         weight: Tensor,
         targets: Tensor,
         bias: Tensor | None,
-        chunk_rows: int,
+        chunk_rows: int | None,
         softcap: float | None,
         z_loss: float,
+        divisor: float,
         dtype: torch.dtype,
         with_gradients: bool,
     ) -> tuple[Tensor, Tensor]:
-        wide = _at_least_fp32(dtype)
+        needs = [with_gradients and need for need in ctx.needs_input_grad[:4]]
+        needs_hidden, needs_weight, needs_bias = needs[0], needs[1], needs[3]
+        chunks = _chunks(len(targets), chunk_rows or _chunk_rows(hidden, weight))
         with torch.autocast(hidden.device.type, enabled=False):
-            nll = torch.zeros((), dtype=wide, device=hidden.device)
-            penalty = torch.zeros_like(nll)
-            matrix = weight.to(dtype)
-            needs_hidden, needs_weight, _, needs_bias = (with_gradients and need for need in ctx.needs_input_grad[:4])
+            matrix, scored = weight.to(dtype), targets != IGNORED
             hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
-            weight_grad = torch.zeros_like(weight, dtype=wide) if needs_weight else None
-            bias_grad = torch.zeros_like(bias, dtype=wide) if needs_bias and bias is not None else None
-            for rows in _chunks(len(targets), chunk_rows)[: _CHUNK_LIMIT.get()]:
-                part, target = hidden[rows].to(dtype), targets[rows]
-                scores = F.linear(part, matrix).to(wide)  # (R, V)
-                if bias is not None:
-                    scores += bias
-                _cap_(scores, softcap)
-                nll += F.cross_entropy(scores, target, ignore_index=IGNORED, reduction="sum")
-                weights = None
-                if z_loss:
-                    log_sums = _log_sums(scores, target)
-                    penalty += z_loss * log_sums.square().sum()
-                    weights = 1 + 2 * z_loss * log_sums
-                if not (needs_hidden or needs_weight or needs_bias):
-                    continue
-                errors = _errors(scores, target, weights, softcap)
-                if bias_grad is not None:
-                    bias_grad += errors.sum(0)
-                errors = errors.to(dtype)
+            weight_grad: Tensor | None = torch.zeros_like(weight) if needs_weight and not chunks else None
+            ctx.late_divisor, early_divisor = (divisor, 1.0) if dtype == torch.float16 else (1.0, divisor)
+            softmax = _Softmax(targets, bias, softcap, z_loss, early_divisor, dtype, needs_bias)
+            room = hidden.new_empty(chunks[0].stop if chunks else 0, len(weight), dtype=dtype)
+            for rows in _few(chunks):
+                part = hidden[rows].to(dtype)
+                scores = torch.mm(part, matrix.t(), out=room[: len(part)])  # (R, V)
+                errors = softmax.errors_(scores, rows, any(needs))
                 if hidden_grad is not None:
                     torch.mm(errors, matrix, out=hidden_grad[rows])
-                if weight_grad is not None:
-                    weight_grad += errors.t() @ part
-        ctx.save_for_backward(hidden_grad, weight_grad, bias_grad)  # and so let go of as soon as backward is done
+                if needs_weight:
+                    weight_grad = _added(weight_grad, errors, part * scored[rows].unsqueeze(1))
+            if hidden_grad is not None:
+                hidden_grad *= scored.unsqueeze(1)
+            nll, penalty = softmax.nll.sum(), softmax.penalty.sum()
+        ctx.save_for_backward(hidden_grad, weight_grad, softmax.bias_grad)
         ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
         ctx.mark_non_differentiable(nll)
-        return nll + penalty if z_loss else nll.clone(), nll
+        return (nll + penalty if z_loss else nll) / divisor, nll
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
+        upstream = upstream / ctx.late_divisor
         pairs = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
         hidden_grad, weight_grad, bias_grad = (
-            None if gradient is None else gradient.to(dtype) * upstream for gradient, dtype in pairs
+            None if gradient is None else _scaled(gradient, upstream, dtype) for gradient, dtype in pairs
         )
-        return hidden_grad, weight_grad, None, bias_grad, None, None, None, None, None
+        return hidden_grad, weight_grad, None, bias_grad, *[None] * 6
+
+
+class _Softmax:
+    """What becomes of the scores of a chunk, a few rows at a time and in fp32 or better.
+
+    Of every row its nll and its share of the z-loss, and in the place of its scores the gradient of both by them, over
+    the divisor: of the nll softmax minus the one-hot target. With the penalty c L^2, L the log of the row's sum, the
+    softmax weighs 1 + 2 c L. A cap has the slope 1 - tanh^2. What stands in the rows of ignored targets is for nobody:
+    they count as 0 later, where that takes fewer multiplications.
+    """
+
+    def __init__(
+        self,
+        targets: Tensor,
+        bias: Tensor | None,
+        softcap: float | None,
+        z_loss: float,
+        divisor: float,
+        dtype: torch.dtype,
+        needs_bias: bool,
+    ) -> None:
+        self._wide = _at_least_fp32(dtype)
+        self._scored, self._columns = targets != IGNORED, targets.clamp(min=0).unsqueeze(1)  # (N,), (N, 1)
+        self._bias, self._softcap, self._z_loss, self._divisor = bias, softcap, z_loss, divisor
+        self._rooms: tuple[Tensor, Tensor] | None = None
+        self.nll = torch.zeros(len(targets), dtype=self._wide, device=targets.device)
+        self.penalty = torch.zeros_like(self.nll)
+        self.bias_grad = torch.zeros_like(bias, dtype=self._wide) if needs_bias and bias is not None else None
+
+    def errors_(self, scores: Tensor, rows: slice, needs_errors: bool) -> Tensor:
+        """`scores` (R, V) of `rows`, which become their errors where these are needed."""
+        size = max(1, min(_size_for(scores, _SOFTMAX_ENTRIES) // scores.shape[1], len(scores)))
+        if self._rooms is None:
+            one, other = (scores.new_empty(size, scores.shape[1], dtype=self._wide) for _ in range(2))
+            self._rooms = one, other
+        for some in _few(_chunks(len(scores), size)):
+            here = slice(rows.start + some.start, rows.start + some.stop)
+            self._few_errors_(scores[some], here, needs_errors)
+        return scores
+
+    def _few_errors_(self, scores: Tensor, rows: slice, needs_errors: bool) -> None:
+        assert self._rooms is not None
+        wide, errors = (room[: len(scores)] for room in self._rooms)
+        wide.copy_(scores)
+        if self._bias is not None:
+            wide += self._bias
+        _cap_(wide, self._softcap)
+        scored, columns = self._scored[rows], self._columns[rows]
+        torch.log_softmax(wide, -1, out=errors)  # (r, V)
+        self.nll[rows] = -errors.gather(1, columns).squeeze(1).where(scored, 0.0)
+        log_sums = wide.logsumexp(-1).where(scored, 0.0) if self._z_loss else None
+        if log_sums is not None:
+            self.penalty[rows] = self._z_loss * log_sums.square()
+        if not needs_errors:
+            return
+        errors.exp_()
+        if log_sums is not None:
+            errors *= (1 + 2 * self._z_loss * log_sums).unsqueeze(1)
+        errors.scatter_add_(1, columns, errors.new_full(columns.shape, -1.0))
+        if self._softcap is not None:
+            errors *= wide.div_(self._softcap).square_().neg_().add_(1)
+        if self.bias_grad is not None:
+            self.bias_grad.addmv_(errors.t(), scored.to(self._wide) / self._divisor)
+        torch.mul(errors, 1 / self._divisor, out=scores)
+
+
+def _added(gradient: Tensor | None, errors: Tensor, part: Tensor) -> Tensor:
+    """`gradient` and the share of a chunk, (V, E): in fp32 or better once there is more than one."""
+    if gradient is None:
+        return errors.t() @ part
+    wide = gradient.to(_at_least_fp32(gradient.dtype))
+    return wide.addmm_(errors.t(), part) if wide.dtype == part.dtype else wide.add_(errors.t() @ part)
+
+
+def _scaled(gradient: Tensor, upstream: Tensor, dtype: torch.dtype) -> Tensor:
+    """`gradient` times `upstream` (), which is 1 where nothing but the divisor comes between."""
+    if device_type(upstream) == "cpu" and (is_traced() or upstream == 1):  # on a GPU, to look would be to wait
+        return gradient.to(dtype)
+    return (gradient * upstream.view([1] * gradient.dim())).to(dtype)  # in the wider of both, in one go
 
 
 def _cap_(scores: Tensor, softcap: float | None) -> Tensor:
@@ -206,30 +279,15 @@ def _cap_(scores: Tensor, softcap: float | None) -> Tensor:
     return scores if softcap is None else scores.div_(softcap).tanh_().mul_(softcap)
 
 
-def _log_sums(scores: Tensor, targets: Tensor) -> Tensor:
-    """log sum exp of each row that is scored, (R,), 0 where ignored."""
-    return scores.logsumexp(-1) * (targets != IGNORED)
-
-
-def _errors(scores: Tensor, targets: Tensor, weights: Tensor | None, softcap: float | None) -> Tensor:
-    """The gradient of the sum before the scores were capped, row by row, 0 where ignored. scores (R, V).
-
-    Of the nll it is softmax minus the one-hot target. With `weights` (R,) of 1 + 2 c L the softmax has the gradient of
-    c L^2 too, L the log of the row's sum. A cap has the slope 1 - tanh^2, which takes the place of the scores.
-    """
-    errors = scores.softmax(-1)
-    if weights is not None:
-        errors *= weights.unsqueeze(1)
-    scored = targets != IGNORED
-    rows = torch.arange(len(targets), device=targets.device)
-    errors[rows, targets.clamp(min=0)] -= 1
-    if softcap is not None:
-        errors *= scores.div_(softcap).square_().neg_().add_(1)
-    return errors.mul_(scored.unsqueeze(1))
-
-
 def _chunks(length: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, length)) for start in range(0, length, size)]
+    """As few as `size` allows, and as nearly of one length as can be; the first is one of the longest."""
+    count = -(-length // size)
+    longest = -(-length // count) if count else 0
+    return [slice(start, min(start + longest, length)) for start in range(0, length, longest or 1)]
+
+
+def _few(chunks: list[slice]) -> list[slice]:
+    return chunks[:_FEW] if is_traced() else chunks
 
 
 def _at_least_fp32(dtype: torch.dtype) -> torch.dtype:

@@ -70,17 +70,19 @@ class LanguageModel(nn.Module):
         state: State | None = None,
         *,
         z_loss: float = 0.0,
+        divisor: float = 1.0,
         output_weight: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """`nll` plus `z_loss` times the sum of (log sum exp z)^2 over the same positions, and that nll alone, both ().
 
-        The second has no gradient. An `output_weight` (V, E) takes the place of the tying's, which it must equal:
-        for who wants to know the head's gradient of it.
+        The first is divided by `divisor`, the second has no gradient. An `output_weight` (V, E) takes the place of the
+        tying's, which it must equal: for who wants to know the head's gradient of it.
         """
         hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
         weight = self.tying.output_weight() if output_weight is None else output_weight
         bias = self.tying.output_bias()
-        return head.objective(hidden, weight, targets.flatten(), bias, softcap=self.logit_softcap, z_loss=z_loss)
+        cap = self.logit_softcap
+        return head.objective(hidden, weight, targets.flatten(), bias, softcap=cap, z_loss=z_loss, divisor=divisor)
 
     @torch.no_grad()
     def token_nll(self, ids: Tensor, targets: Tensor, state: State | None = None) -> Tensor:

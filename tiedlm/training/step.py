@@ -34,8 +34,9 @@ class TrainingStep(nn.Module):
         """
         penalty = self.model.tying.penalty()  # first: its way back comes last, when the activations are gone
         with self.machine.autocast():
-            objective, nll = self.model.objective(ids, targets, state, z_loss=self.z_loss, output_weight=output_weight)
-        loss = objective / num_targets
+            loss, nll = self.model.objective(
+                ids, targets, state, z_loss=self.z_loss, divisor=num_targets, output_weight=output_weight
+            )
         if penalty is not None:
             loss = loss + penalty / num_micro_batches
         return loss, nll

@@ -1,0 +1,32 @@
+"""Following a step whose tensors have a size and no values: which device they stand for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from torch import Tensor
+
+_DEVICE: ContextVar[str | None] = ContextVar("traced", default=None)
+
+
+@contextmanager
+def traced_as(device: str) -> Iterator[None]:
+    """Inside, tensors without values stand for those of a device of this type ("cpu", "cuda").
+
+    What is done alike very often may be left out but for the first few times: that takes as much memory.
+    """
+    token = _DEVICE.set(device)
+    try:
+        yield
+    finally:
+        _DEVICE.reset(token)
+
+
+def is_traced() -> bool:
+    """Whether tensors have no values now."""
+    return _DEVICE.get() is not None
+
+
+def device_type(tensor: Tensor) -> str:
+    """The type of the device that `tensor` is on, or in a trace of that which it stands for."""
+    return _DEVICE.get() or tensor.device.type
