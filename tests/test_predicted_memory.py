@@ -11,6 +11,7 @@ from tiedlm import head
 from tiedlm.experiment.trial import measure
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import build_model
+from tiedlm.traced import traced_as
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import CATEGORIES, Footprint
 from tiedlm.training.optimizer import build_optimizer
@@ -60,7 +61,7 @@ def test_untied_holds_for_good_one_more_matrix_with_its_gradient_and_its_moments
 
 
 @pytest.mark.parametrize(
-    ("tying", "micro_batch_size", "precision"), [("tied", B, "bf16"), ("untied", B, "fp32"), ("tied", 1, "fp32")]
+    ("tying", "micro_batch_size", "precision"), [("soft", B, "bf16"), ("untied", B, "fp32"), ("untied", 1, "fp32")]
 )
 def test_the_peak_is_that_of_torchs_own_tracker(tying: str, micro_batch_size: int, precision: Any) -> None:
     tracker_module = pytest.importorskip("torch.distributed._tools.mem_tracker")
@@ -80,7 +81,7 @@ def test_the_peak_is_that_of_torchs_own_tracker(tying: str, micro_batch_size: in
         batch = torch.empty(B, T, dtype=torch.long), torch.empty(B, T, dtype=torch.long)
         tracker = tracker_module.MemTracker()
         tracker.track_external(step, optimizer, *batch)
-        with tracker:
+        with traced_as("cpu"), tracker:
             for index in range(2 if micro_batch_size < B else 1):
                 rows = slice(index * micro_batch_size, (index + 1) * micro_batch_size)
                 share, _ = step(batch[0][rows], batch[1][rows], B * T, 1)
@@ -121,23 +122,26 @@ def test_a_smaller_micro_batch_needs_less_and_holds_the_gradients_beside_its_act
     assert halves.persistent_bytes == whole.persistent_bytes
 
 
-def test_a_limit_on_the_output_path_takes_one_more_gradient_of_a_shared_matrix_and_a_cap_none() -> None:
-    """Between micro-batches the head's gradient stands beside the lookup's; two matrices have two anyway."""
-    ones = Target("cpu", "fp32", 1)
-    for tying, matrices in (("tied", 1), ("untied", 0)):
+def test_a_limit_on_the_output_path_takes_at_most_one_more_gradient_of_a_shared_matrix_and_a_cap_none() -> None:
+    """Between micro-batches the head's gradient stands beside the lookup's; two matrices have two anyway.
+
+    On a CPU that of the lookup is a few rows.
+    """
+    for device, tying, matrices in (("cuda", "tied", 1), ("cuda", "untied", 0), ("cpu", "tied", 0)):
+        ones = Target(device, "fp32", 1)
         plain, limited = predicted(tying, target=ones), predicted(tying, target=ones, output_max_grad_norm=1.0)
-        assert peak(limited) - peak(plain) == matrices * 4 * V * D
-        assert limited.categories["gradients"] - plain.categories["gradients"] == matrices * 4 * V * D
+        assert 0 <= peak(limited) - peak(plain) <= matrices * 4 * V * D
+        assert (peak(limited) > peak(plain)) == bool(matrices)
         assert persistent(limited) == persistent(plain)
     assert peak(predicted(logit_softcap=30.0)) == peak(predicted())
 
 
 def test_another_device_and_precision_than_this_machines_are_predicted() -> None:
     """Dropout in attention: the CPU keeps (T, T) weights, fused attention on a GPU does not."""
-    gpu = predicted(dropout=0.1, target=Target("cuda", "bf16", B))
-    cpu = predicted(dropout=0.1, target=Target("cpu", "bf16", B))
-    assert (gpu.device, gpu.precision) == ("cuda", "bf16")
-    assert peak(gpu) < peak(cpu)
+    gpu, cpu = Target("cuda", "bf16", B), Target("cpu", "bf16", B)
+    assert (predicted(target=gpu).device, predicted(target=gpu).precision) == ("cuda", "bf16")
+    on_gpu, on_cpu = (peak(predicted(dropout=0.1, target=t)) - peak(predicted(target=t)) for t in (gpu, cpu))
+    assert on_gpu < on_cpu
     assert peak(predicted(target=Target("cuda", "bf16", B), batch_size=64)) < peak(predicted(batch_size=64))
 
 
@@ -146,7 +150,7 @@ def test_a_gigantic_model_is_predicted_without_its_memory() -> None:
 
 
 def test_without_a_prediction_there_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(head, "few_chunks", None)
+    monkeypatch.setattr("tiedlm.training.predicted_memory.traced_as", None)
     config = TransformerConfig.model_validate({"num_layers": 1, "dim": 8, "num_heads": 1})
     training = TrainingConfig(steps=1, batch_size=1, learning_rate=1e-3)
     found = predict_peak(config, training, Target("cpu", "fp32", 1), vocab_size=9, seq_len=4, max_seq_len=4)

@@ -17,12 +17,12 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from tiedlm import head
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.layers import Attention
 from tiedlm.model.lstm import LstmLayer
 from tiedlm.model.parameters import embedding_parameters
+from tiedlm.traced import traced_as
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import CATEGORIES, Footprint, Phase
 from tiedlm.training.limits import GradientLimits, OutputPath
@@ -95,7 +95,7 @@ class _Step:
         ids, targets = (tensor[:size] for tensor in batch)
         # of more micro-batches the second is like all further ones: gradients stand beside its activations
         num_micro_batches = min(-(-batch_size // size), 2)
-        with head.few_chunks(), tracker:
+        with traced_as(self.target.device), tracker:
             with self.output_path.apart(self.scaler) as weight:
                 if weight is not None:
                     weight.register_post_accumulate_grad_hook(tracker.hold_gradient)
@@ -134,7 +134,7 @@ class _Step:
         embeddings = {id(parameter) for parameter in self.model.tying.parameters()}
         others = [parameter for parameter in self.model.parameters() if id(parameter) not in embeddings]
         rows = self.target.micro_batch_size * seq_len
-        return {size for parameter in others for size in parameter.shape} | {seq_len, rows, head.CHUNK_ROWS}
+        return {size for parameter in others for size in parameter.shape} | {seq_len, rows}
 
 
 def _keep_no_attention_mask(model: LanguageModel) -> None:
@@ -218,8 +218,8 @@ class _Tracker(TorchDispatchMode):
 
     def hold_gradient(self, parameter: Tensor) -> None:
         """What was made on the way back stays as a gradient."""
-        assert parameter.grad is not None  # called once it was added up
-        self.hold(parameter.grad, "gradients")
+        if parameter.grad is not None:  # called once it was added up, or found to be nothing
+            self.hold(parameter.grad, "gradients")
 
     def _count(self, block: _Block, key: int) -> None:
         self.blocks[key] = block

@@ -81,7 +81,10 @@ class Tying(nn.Module):
         if self.bias is not None:
             normal_(self.bias, self.bias_std, draw("bias"))
 
-    def lookup(self, embedding: Tensor, ids: Tensor) -> Tensor:
-        """Rows of a (V, D) matrix on their way to the body: (B, T) -> (B, T, D)."""
-        vectors: Tensor = self.input_path(embedding, ids)
+    def lookup(self, embedding: Tensor, ids: Tensor, *, joins: bool = False) -> Tensor:
+        """Rows of a (V, D) matrix on their way to the body: (B, T) -> (B, T, D).
+
+        `joins` where the head uses the whole matrix as well, as it is.
+        """
+        vectors: Tensor = self.input_path(embedding, ids, joins=joins)
         return vectors

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from tiedlm.traced import device_type, is_traced
 from tiedlm.tying.config import EmbeddingConfig
 
 NORM_EPS = 1e-5
@@ -25,9 +26,16 @@ class InputPath(nn.Module):
         self.dropout, self.noise, self.norm = config.embedding_dropout, config.embedding_noise, config.embedding_norm
         self.gradient_factor = config.input_gradient_factor
 
-    def forward(self, table: Tensor, ids: Tensor) -> Tensor:
-        """table (V, E), ids (B, T) -> (B, T, E)."""
-        vectors = F.embedding(ids, table.view_as(table))
+    def forward(self, table: Tensor, ids: Tensor, *, joins: bool = False) -> Tensor:
+        """table (V, E), ids (B, T) -> (B, T, E).
+
+        Where the gradient of the table `joins` that of another use, it need not be a whole matrix of zeros with a few
+        rows of its own: those rows are added to the other. The sums are the same, to the last bit.
+        """
+        if joins and device_type(table) == "cpu":  # a GPU would wait to know how many rows there are
+            vectors: Tensor = _Rows.apply(table, ids)  # type: ignore[no-untyped-call]
+        else:
+            vectors = F.embedding(ids, table.view_as(table))
         if self.gradient_factor != 1.0:
             vectors = _ScaledGradient.apply(vectors, self.gradient_factor)  # type: ignore[no-untyped-call]
         if self.training and self.dropout:
@@ -46,6 +54,26 @@ class InputPath(nn.Module):
         """For each token of the vocabulary 0 where it is dropped, else what makes up for those that are: (V, 1)."""
         keep = 1 - self.dropout
         return torch.empty_like(table[:, :1]).bernoulli_(keep).div_(keep)
+
+
+class _Rows(torch.autograd.Function):
+    """The lookup, whose gradient is sparse: the rows that were read, each with the sum of what its tokens give."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
+        ctx.save_for_backward(ids)
+        ctx.shape = table.shape
+        return F.embedding(ids, table)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None]:
+        if is_traced():  # the rows join a gradient that is there: that takes no more room
+            return None, None
+        read, places = ctx.saved_tensors[0].flatten().unique(return_inverse=True)
+        sums = gradient.new_zeros(len(read), ctx.shape[1]).index_add_(0, places, gradient.flatten(0, -2))
+        rows = torch.sparse_coo_tensor(read.unsqueeze(0), sums, ctx.shape, is_coalesced=True, check_invariants=False)
+        return rows, None
 
 
 class _ScaledGradient(torch.autograd.Function):

@@ -15,7 +15,7 @@ class Tied(Tying):
         self.input_embedding = nn.Parameter(matrix(vocab_size, dim))
 
     def embed(self, ids: Tensor) -> Tensor:
-        return self.lookup(self.input_embedding, ids)
+        return self.lookup(self.input_embedding, ids, joins=True)
 
     def output_weight(self) -> Tensor:
         return self.input_embedding.view_as(self.input_embedding)
