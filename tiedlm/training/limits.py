@@ -19,9 +19,21 @@ class GradientLimits:
     share as all parameters share the other, and one over the rest. A shared matrix counts with the sum of what its two
     uses give, two matrices with the root of the sum of squares: where the two gradients touch different rows or
     directions, one limit means the same for both ways.
+
+    Where one norm is all there is, a fused `optimizer` divides by it as it reads the gradients.
     """
 
-    def __init__(self, groups: list[Group], config: TrainingConfig, model: nn.Module) -> None:
+    def __init__(
+        self,
+        groups: list[Group],
+        config: TrainingConfig,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        scaler: torch.amp.GradScaler,
+    ) -> None:
+        self.optimizer = optimizer
+        # a loss scale takes the same way into the optimizer
+        self.divides = optimizer.defaults["fused"] and not scaler.is_enabled()
         everything = list(model.parameters())
         limit = math.inf if config.max_grad_norm is None else config.max_grad_norm
         self.norms = [(everything, limit)]
@@ -30,11 +42,32 @@ class GradientLimits:
             members = {id(parameter) for parameter in embeddings}
             others = [parameter for parameter in everything if id(parameter) not in members]
             self.norms = [(embeddings, config.embedding_max_grad_norm), (others, limit)]
+            self.divides = False
 
     def clip(self) -> Tensor:
         """Clip the gradients of a step, all there and without a loss scale; the norm of all before, ()."""
-        norms = [torch.nn.utils.clip_grad_norm_(parameters, limit) for parameters, limit in self.norms]
+        norms = [gradient_norm(parameters) for parameters, _ in self.norms]
+        for norm, (parameters, limit) in zip(norms, self.norms, strict=True):
+            if limit == math.inf:
+                continue
+            if self.divides:
+                self.optimizer.grad_scale = (norm / limit).clamp(min=1.0)  # type: ignore[attr-defined]
+            else:
+                torch.nn.utils.clip_grads_with_norm_(parameters, limit, norm)
         return norms[0] if len(norms) == 1 else torch.linalg.vector_norm(torch.stack(norms))
+
+
+def gradient_norm(parameters: list[nn.Parameter]) -> Tensor:
+    """The norm over all gradients that are there, ().
+
+    On a CPU row by row first: of a matrix as a whole torch adds up the squares in a way that is off by 4e-3 of the norm
+    at 50 million entries, and takes 2.5 times as long (torch 2.13).
+    """
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    if gradients and gradients[0].device.type == "cpu":
+        gradients = [torch.cat([torch.linalg.vector_norm(gradient, dim=-1).flatten() for gradient in gradients])]
+    norm: Tensor = torch.nn.utils.get_total_norm(gradients)
+    return norm
 
 
 class OutputPath:

@@ -82,9 +82,10 @@ class Training:
         self.training_step = TrainingStep(model, machine, config.z_loss)
         groups = parameter_groups(model, embedding_parameters(model), config)
         self.optimizer = build_optimizer(groups, config, machine)
-        self.limits, self.output_path = GradientLimits(groups, config, model), OutputPath(model.tying, config)
-        self.schedule = Schedule(config, num_steps)
         self.scaler = machine.scaler()
+        self.limits = GradientLimits(groups, config, model, self.optimizer, self.scaler)
+        self.output_path = OutputPath(model.tying, config)
+        self.schedule = Schedule(config, num_steps)
         self.progress = Progress()
         self.carried = CarriedState(batches)
         self._steps_here = 0

@@ -74,8 +74,9 @@ class _Step:
         _keep_gates(model)
         groups = parameter_groups(model, embedding_parameters(model), training)
         self.optimizer = build_optimizer(groups, training, machine)
-        self.limits, self.output_path = GradientLimits(groups, training, model), OutputPath(model.tying, training)
         self.module, self.scaler = TrainingStep(model, machine, training.z_loss).train(), machine.scaler()
+        self.limits = GradientLimits(groups, training, model, self.optimizer, self.scaler)
+        self.output_path = OutputPath(model.tying, training)
 
     def trace(self, vocab_size: int, seq_len: int) -> "_Tracker":
         """Follow the second step, for which the optimizer's state is there."""
