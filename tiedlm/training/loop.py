@@ -3,7 +3,6 @@
 import hashlib
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -13,24 +12,23 @@ from torch import Tensor
 from tiedlm.config import ConfigError, Problem
 from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
-from tiedlm.head import IGNORED
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.parameters import embedding_parameters
 from tiedlm.streams import stream_seed
 from tiedlm.training.carried import CarriedState
 from tiedlm.training.checkpoint import Snapshot
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.feed import Batch, Feed
 from tiedlm.training.limits import GradientLimits, OutputPath
 from tiedlm.training.memory import Peaks, read_peaks
 from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups, set_learning_rate
 from tiedlm.training.precision import Machine
 from tiedlm.training.schedule import Schedule
 from tiedlm.training.step import TrainingStep
+from tiedlm.training.update import ScaledUpdate, Update
 
 WARM_UP_STEPS = 3
 """The first steps after a start allocate, import and tune; they are left out of the speed."""
-
-_MIN_LOSS_SCALE = 1e-3
 
 
 @dataclass
@@ -85,7 +83,11 @@ class Training:
         self.scaler = machine.scaler()
         self.limits = GradientLimits(groups, config, model, self.optimizer, self.scaler)
         self.output_path = OutputPath(model.tying, config)
+        self.update = Update(self.optimizer, self.limits)
+        if self.scaler.is_enabled():
+            self.update = ScaledUpdate(self.optimizer, self.limits, self.scaler)
         self.schedule = Schedule(config, num_steps)
+        self.feed = Feed(batches, micro_batch_size, machine.device)
         self.progress = Progress()
         self.carried = CarriedState(batches)
         self._steps_here = 0
@@ -105,62 +107,50 @@ class Training:
         set_learning_rate(self.optimizer, rate, self.config)
         for source, target in self.model.tying.set_progress(step / self.num_steps):
             copy_optimizer_state(self.optimizer, source, target)
-        ids, targets = self.batches.batch(step)
-        loss, norm = self._update(ids, targets, step)
+        batch = self.feed.take(step)
+        outcome = self._update(batch, step)
+        # what can be done while the device is busy comes before the read, which waits for it
+        batches_hash = chained_hash(self.progress.batches_hash, batch.ids, batch.targets)
+        if step + 1 < self.num_steps:
+            self.feed.make_ahead(step + 1)
+        loss, norm = _finite(outcome, step + 1)
         self.carried.keep()
-        self._count(ids, targets, loss, time.perf_counter() - began)
+        self._count(batch.num_targets, batches_hash, loss, time.perf_counter() - began)
         return StepRecord(step + 1, loss, rate, norm, self.progress.tokens_seen, self.progress.seconds)
 
-    def _update(self, ids: np.ndarray, targets: np.ndarray, step: int) -> tuple[float, float]:
-        """Gradients, clipping and the optimizer; where fp16 overflows, the same step again at a smaller scale."""
-        while True:
-            self.optimizer.zero_grad(set_to_none=True)
-            loss = self._accumulate(ids, targets, step)
-            if not math.isfinite(loss):
-                raise RunError("diverged", f"the loss of step {step + 1} is {loss}", step + 1)
-            self.scaler.unscale_(self.optimizer)
-            norm = float(self.limits.clip())
-            if not (math.isfinite(norm) or self.scaler.is_enabled()):
-                raise RunError("diverged", f"the gradient of step {step + 1} has the norm {norm}", step + 1)
-            before = self.scaler.get_scale()
-            self.scaler.step(self.optimizer)
-            self.scaler.update()
-            after = self.scaler.get_scale()
-            if after >= before:
-                return loss, norm
-            if after < _MIN_LOSS_SCALE:
-                raise RunError("diverged", f"the gradients of step {step + 1} overflow at every scale", step + 1)
+    def _update(self, batch: Batch, step: int) -> Tensor:
+        """Gradients and the change of the weights, on their way on the device; loss and norm, (2,).
 
-    def _accumulate(self, ids: np.ndarray, targets: np.ndarray, step: int) -> float:
-        """The gradients of the loss, micro-batch by micro-batch; the loss in nats."""
+        Where fp16 overflows, the same step again at a smaller scale.
+        """
+        outcome = None
+        while outcome is None:
+            self.optimizer.zero_grad(set_to_none=True)
+            outcome = self.update(self._accumulate(batch, step))
+        return outcome
+
+    def _accumulate(self, batch: Batch, step: int) -> Tensor:
+        """The gradients of the loss, micro-batch by micro-batch; the loss in nats, ()."""
         self.training_step.train()
-        num_targets = int((targets != IGNORED).sum())
-        micro_batches = list(self._micro_batches(ids, targets))
         self.carried.begin(step)
         loss = torch.zeros((), device=self.machine.device)
         with self.output_path.apart(self.scaler) as output_weight:
-            for index, (rows, some_ids, some_targets) in enumerate(micro_batches):
+            for index, (rows, ids, targets) in enumerate(batch.micro_batches):
                 torch.manual_seed(stream_seed(self.seed, "dropout", step, 0, index))
                 state = self.carried.rows(rows)
                 share, _ = self.training_step(
-                    some_ids, some_targets, num_targets, len(micro_batches), state, output_weight
+                    ids, targets, batch.num_targets, len(batch.micro_batches), state, output_weight
                 )
                 self.scaler.scale(share).backward()
                 loss += share.detach()
-        return loss.item()
+        return loss
 
-    def _micro_batches(self, ids: np.ndarray, targets: np.ndarray) -> Iterator[tuple[slice, Tensor, Tensor]]:
-        device, size = self.machine.device, self.micro_batch_size
-        for start in range(0, len(ids), size):
-            rows = slice(start, start + size)
-            yield rows, torch.from_numpy(ids[rows]).to(device), torch.from_numpy(targets[rows]).to(device)
-
-    def _count(self, ids: np.ndarray, targets: np.ndarray, loss: float, seconds: float) -> None:
-        progress, tokens = self.progress, int((targets != IGNORED).sum())
+    def _count(self, tokens: int, batches_hash: str, loss: float, seconds: float) -> None:
+        progress = self.progress
         progress.step += 1
         progress.tokens_seen += tokens
         progress.seconds += seconds
-        progress.batches_hash = chained_hash(progress.batches_hash, ids, targets)
+        progress.batches_hash = batches_hash
         progress.last_loss = loss
         if progress.step == 1:
             progress.first_loss = loss
@@ -204,6 +194,16 @@ class Training:
         counters = {key: value for key, value in snapshot.progress.items() if key != "circumstances"}
         self.scaler.load_state_dict(counters.pop("scaler"))
         self.progress = Progress(**{**counters, "peaks": Peaks(**counters["peaks"])})
+
+
+def _finite(outcome: Tensor, number: int) -> tuple[float, float]:
+    """Loss and norm (2,) of a step, read from the device; RunError("diverged") where one of them is not finite."""
+    loss, norm = outcome.tolist()
+    if not math.isfinite(loss):
+        raise RunError("diverged", f"the loss of step {number} is {loss}", number)
+    if not math.isfinite(norm):
+        raise RunError("diverged", f"the gradient of step {number} has the norm {norm}", number)
+    return loss, norm
 
 
 def chained_hash(before: str, *arrays: np.ndarray) -> str:
