@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tiedlm.config import ConfigError, parse
-from tiedlm.data.batches import Batches
+from tiedlm.data.batches import Batches, Int64
 from tiedlm.errors import RunError
 from tiedlm.head import IGNORED
 from tiedlm.model.config import TransformerConfig
@@ -225,6 +225,37 @@ def test_a_gradient_that_is_not_finite_stops_the_run_before_a_weight_changes() -
         some.advance()
     assert (stopped.value.kind, stopped.value.step) == ("diverged", 1)
     assert all(torch.equal(before[name], now) for name, now in weights(some.model).items())
+
+
+def noting(some: Training, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """For which steps a batch is made from now on."""
+    made, make = list[int](), some.batches.batch
+
+    def noted(step: int) -> tuple[Int64, Int64]:
+        made.append(step)
+        return make(step)
+
+    monkeypatch.setattr(some.batches, "batch", noted)
+    return made
+
+
+def test_each_batch_is_made_once_and_none_after_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = training(num_steps=4)
+    made = noting(some, monkeypatch)
+    run(some, 2)
+    assert made == [0, 1, 2], "the next one is there already"
+    run(some, 2)
+    assert made == [0, 1, 2, 3]
+
+
+def test_the_next_batch_is_made_before_the_loss_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = training()
+    made = noting(some, monkeypatch)
+    with torch.no_grad():
+        some.model.tying.output_weight()[3, 3] = math.inf
+    with pytest.raises(RunError, match="loss of step 1"):
+        some.advance()
+    assert made == [0, 1]
 
 
 def test_training_learns_what_repeats() -> None:
