@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from tiedlm.initialization import initialize
 from tiedlm.model.layers import ACTIVATIONS, MLP, Attention, GatedMLP, LayerNorm, Linear, RMSNorm, causal_attention
 from tiedlm.model.positions import Rope
+from tiedlm.model.short_attention import short_attention
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -124,3 +127,38 @@ def test_the_gated_mlp_is_its_formula() -> None:
     gate, up = layer.gate_up.weight[:6], layer.gate_up.weight[6:]
     expected = ((hidden @ gate.T).tanh() * (hidden @ up.T)) @ layer.down.weight.T
     torch.testing.assert_close(layer(hidden), expected)
+
+
+@pytest.mark.parametrize("length", [1, 2, 37, 128])
+def test_short_attention_in_bf16_is_as_near_to_float64_as_torchs_own(length: int) -> None:
+    generator = torch.Generator().manual_seed(length)
+    shape = (3, 2, 4, length, 16)
+    parts = (2 * torch.randn(shape, generator=generator)).bfloat16()
+    above = torch.randn(shape[1:], generator=generator).bfloat16()
+
+    def found(attend: Callable[..., Tensor], dtype: torch.dtype) -> list[Tensor]:
+        leaves = [part.to(dtype).requires_grad_() for part in parts]
+        mixed = attend(*leaves)
+        return [mixed.detach().double(), *(g.double() for g in torch.autograd.grad(mixed, leaves, above.to(dtype)))]
+
+    fused = partial(F.scaled_dot_product_attention, is_causal=True)
+    right = found(fused, torch.float64)
+    ours, torchs = found(short_attention, torch.bfloat16), found(fused, torch.bfloat16)
+    for exact, mine, theirs in zip(right, ours, torchs, strict=True):
+        rounding = 2**-8 * exact.norm()
+        assert (mine - exact).norm() <= 1.5 * (theirs - exact).norm() + rounding
+
+
+def test_short_attention_is_what_a_short_window_trains_with_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(*parts: Tensor) -> Tensor:
+        calls.append(parts[0].shape[2])
+        return short_attention(*parts)
+
+    monkeypatch.setattr("tiedlm.model.layers.short_attention", counted)
+    for length, dtype in ((128, torch.bfloat16), (129, torch.bfloat16), (16, torch.float32)):
+        causal_attention(*(torch.randn(1, 2, length, 8, dtype=dtype, requires_grad=True) for _ in range(3)))
+    with torch.no_grad():
+        causal_attention(*(torch.randn(1, 2, 16, 8, dtype=torch.bfloat16) for _ in range(3)))
+    assert calls == [128]

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 from tiedlm.initialization import Draw, normal_
 from tiedlm.model.positions import Rotation
+from tiedlm.model.short_attention import LONGEST, short_attention
+from tiedlm.traced import device_type
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -89,7 +91,15 @@ def causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: float =
     `dropout` is the probability with which an attention weight is dropped. Returns (B, H, T, A).
     """
     grouped = query.shape[1] != key.shape[1]
+    is_plain = not grouped and dropout == 0 and torch.is_grad_enabled() and not torch.compiler.is_compiling()
+    if is_plain and _is_short_in_bf16(query):
+        return short_attention(query, key, value)
     return F.scaled_dot_product_attention(query, key, value, dropout_p=dropout, is_causal=True, enable_gqa=grouped)
+
+
+def _is_short_in_bf16(query: Tensor) -> bool:
+    """Whether torch's own attention would be slow on the way back."""
+    return query.dtype == torch.bfloat16 and query.shape[2] <= LONGEST and device_type(query) == "cpu"
 
 
 class Attention(nn.Module):
