@@ -16,7 +16,7 @@ from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.store import raw_config
 from tiedlm.model.language_model import build_model
 from tiedlm.training.loop import Training
-from tiedlm.training.memory import host_rss, read_peaks, reset_peaks
+from tiedlm.training.memory import host_rss, keep_freed_memory, read_peaks, reset_peaks
 from tiedlm.training.precision import resolve_machine
 
 
@@ -61,6 +61,7 @@ def measure(config: RunConfig, size: int, vocab_size: int, num_steps: int) -> Ta
 def _measure_here(config: RunConfig, size: int, vocab_size: int, num_steps: int) -> Taken:
     if config.training.num_threads:
         torch.set_num_threads(config.training.num_threads)
+    keep_freed_memory()  # as a run does
     _load_kernels(config)
     device = resolve_machine(config.training).device
     before = host_rss()

@@ -30,7 +30,9 @@ def main() -> int:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         from tiedlm.experiment.run import execute  # imports torch, so only once the parent is being watched
+        from tiedlm.training.memory import keep_freed_memory
 
+        keep_freed_memory()
         execute(
             _run(request["run"]),
             cache_dir=Path(request["cache_dir"]),
