@@ -17,6 +17,7 @@ from tiedlm.errors import RunError
 from tiedlm.head import IGNORED
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.limits import gradient_norm
 from tiedlm.training.loop import Training
 
 STRATEGIES: list[dict[str, Any]] = [
@@ -325,3 +326,25 @@ def test_each_is_a_part_of_a_runs_identity_and_the_same_for_every_variant(
 def test_a_value_out_of_its_range_is_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse(TrainingConfig, {"steps": 1, "batch_size": 1, "learning_rate": 1e-3, **keys})
+
+
+def test_the_norm_of_a_large_gradient_keeps_its_digits() -> None:
+    parameters = [torch.nn.Parameter(torch.empty(shape)) for shape in ((5000, 1000), (1000,), (3, 2, 5))]
+    assert gradient_norm(parameters) == 0, "where there is none"
+    for parameter in parameters[:2]:
+        parameter.grad = torch.randn(parameter.shape)
+    exact = torch.cat([p.grad.double().flatten() for p in parameters[:2] if p.grad is not None]).norm()
+    assert float(gradient_norm(parameters)) == pytest.approx(float(exact), rel=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_a_clip_inside_the_optimizer_is_a_clip_before_it(optimizer: str) -> None:
+    inside, before = (tiny_training(TIED, optimizer=optimizer, max_grad_norm=0.05) for _ in range(2))
+    before.limits.divides = False
+    assert inside.limits.divides
+    for _ in range(3):
+        one, other = inside.advance(), before.advance()
+        assert one.gradient_norm > 0.05, "or nothing is clipped"
+        assert one.loss == pytest.approx(other.loss, rel=1e-5)
+    for mine, theirs in zip(inside.model.parameters(), before.model.parameters(), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-3, atol=1e-5)
