@@ -158,7 +158,8 @@ def test_short_attention_is_what_a_short_window_trains_with_in_bf16(monkeypatch:
 
     monkeypatch.setattr("tiedlm.model.layers.short_attention", counted)
     for length, dtype in ((128, torch.bfloat16), (129, torch.bfloat16), (16, torch.float32)):
-        causal_attention(*(torch.randn(1, 2, length, 8, dtype=dtype, requires_grad=True) for _ in range(3)))
+        part = torch.randn(1, 2, length, 8, dtype=dtype, requires_grad=True)
+        causal_attention(part, part, part)
     with torch.no_grad():
-        causal_attention(*(torch.randn(1, 2, 16, 8, dtype=torch.bfloat16) for _ in range(3)))
+        causal_attention(part.bfloat16(), part.bfloat16(), part.bfloat16())
     assert calls == [128]
