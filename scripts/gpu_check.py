@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,21 @@ class Check:
             assert not fits(huge, 1 << 16, self.vocab_size), "65,536 windows at once do not fit into any GPU"
             yield "a micro-batch of 65,536 is told not to fit"
 
+    def waiting(self) -> Iterator[str]:
+        if self.device != "cuda":
+            yield "a CPU is not waited for"
+            return
+        training = self.training(self.config())
+        training.advance(), training.advance()
+        torch.cuda.set_sync_debug_mode("warn")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            training.advance()
+        torch.cuda.set_sync_debug_mode("default")
+        waits = [f"{wait.filename}:{wait.lineno}" for wait in caught if "synchronizing" in str(wait.message)]
+        assert len(waits) == 1, waits
+        yield f"a step waits for the GPU once, at {waits[0]}"
+
     def resume(self) -> Iterator[str]:
         straight, first, again = (self.training(self.config()) for _ in range(3))
         whole = [straight.advance().loss for _ in range(4)]
@@ -150,7 +166,7 @@ def main() -> int:
     check = Check(asked.device, SMALL if asked.small else GPT2, asked.steps)
     print(f"{name}, torch {torch.__version__}, memory in MiB, {check.best}")
     checks: list[Callable[[], Iterator[str]]] = [
-        check.memory, check.precision, check.compiled, check.micro_batch, check.resume
+        check.memory, check.precision, check.compiled, check.micro_batch, check.waiting, check.resume
     ]  # fmt: skip
     return max(carry_out(one) for one in checks)
 
