@@ -149,6 +149,14 @@ def test_short_attention_in_bf16_is_as_near_to_float64_as_torchs_own(length: int
         assert (mine - exact).norm() <= 1.5 * (theirs - exact).norm() + rounding
 
 
+def test_autocast_changes_no_bit_of_short_attention() -> None:
+    """It is how a run trains, and takes a product of fp32 matrices in bf16 unless it is kept from that."""
+    parts = (2 * normal(3, 2, 4, 37, 16)).bfloat16()
+    plain = short_attention(*parts)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(short_attention(*parts), plain)
+
+
 def test_short_attention_is_what_a_short_window_trains_with_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 

@@ -28,11 +28,12 @@ class _ShortAttention(torch.autograd.Function):
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         queries, keys, values = (part.flatten(0, 1) for part in (query, key, value))  # (B H, T, A)
         ctx.scale = query.shape[-1] ** -0.5
-        scores = (queries.float() * ctx.scale) @ keys.float().transpose(1, 2)  # (B H, T, T)
-        scores += torch.full(scores.shape[1:], -math.inf, device=query.device).triu(1)
-        weights = torch.softmax(scores, -1, out=scores).to(query.dtype)
-        ctx.save_for_backward(queries, keys, values, weights)
-        return (weights @ values).view_as(query)
+        with torch.autocast(query.device.type, enabled=False):  # it would take the product in bf16 all the same
+            scores = (queries.float() * ctx.scale) @ keys.float().transpose(1, 2)  # (B H, T, T)
+            scores += torch.full(scores.shape[1:], -math.inf, device=query.device).triu(1)
+            weights = torch.softmax(scores, -1, out=scores).to(query.dtype)
+            ctx.save_for_backward(queries, keys, values, weights)
+            return (weights @ values).view_as(query)
 
     @staticmethod
     @once_differentiable
