@@ -168,6 +168,6 @@ def test_short_attention_is_what_a_short_window_trains_with_in_bf16(monkeypatch:
     for length, dtype in ((128, torch.bfloat16), (129, torch.bfloat16), (16, torch.float32)):
         part = torch.randn(1, 2, length, 8, dtype=dtype, requires_grad=True)
         causal_attention(part, part, part)
-    with torch.no_grad():
+    with torch.no_grad():  # the function must not hang on whether it is trained
         causal_attention(part.bfloat16(), part.bfloat16(), part.bfloat16())
-    assert calls == [128]
+    assert calls == [128, 16]

@@ -91,7 +91,7 @@ def causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: float =
     `dropout` is the probability with which an attention weight is dropped. Returns (B, H, T, A).
     """
     grouped = query.shape[1] != key.shape[1]
-    is_plain = not grouped and dropout == 0 and torch.is_grad_enabled() and not torch.compiler.is_compiling()
+    is_plain = not grouped and dropout == 0 and not torch.compiler.is_compiling()
     if is_plain and _is_short_in_bf16(query):
         return short_attention(query, key, value)
     return F.scaled_dot_product_attention(query, key, value, dropout_p=dropout, is_causal=True, enable_gqa=grouped)
