@@ -27,10 +27,11 @@ find_python() {
     return 1
 }
 
-# environment: what tiedlm itself needs; environment test: and what its tests and checks need.
+# environment: what tiedlm itself needs; environment test: and what its tests and checks need; environment bench: and
+# the peers that it is timed beside.
 environment() {
     local extra=${1:-} python
-    if installed test || { [ -z "$extra" ] && installed tiedlm; }; then
+    if installed "${extra:-tiedlm}" || { [ -z "$extra" ] && { installed test || installed bench; }; }; then
         return
     fi
     if ! "$bin/python" -m pip --version >/dev/null 2>&1; then
