@@ -116,6 +116,13 @@ def test_of_a_shared_matrix_the_factor_weighs_the_input_path_alone() -> None:
     torch.testing.assert_close(shared["tying.input_embedding"], expected)
 
 
+def test_a_compiler_has_one_graph_of_the_lookup_whether_or_not_its_gradient_joins_another() -> None:
+    """In two it would be slower, and for one matrix alone."""
+    for keys in (TIED, UNTIED):
+        tying = tiny_model(keys).tying
+        assert torch.equal(torch.compile(tying.embed, backend="eager", fullgraph=True)(IDS), tying.embed(IDS))
+
+
 def test_a_bias_starts_at_zero_or_with_the_deviation_that_is_asked_for() -> None:
     zero = tiny_model({**TIED, "output_bias": True}).tying.output_bias()
     wide = tiny_model({**TIED, "output_bias": True, "output_bias_std": 0.5}).tying.output_bias()

@@ -32,7 +32,8 @@ class InputPath(nn.Module):
         Where the gradient of the table `joins` that of another use, it need not be a whole matrix of zeros with a few
         rows of its own: those rows are added to the other. The sums are the same, to the last bit.
         """
-        if joins and device_type(table) == "cpu":  # a GPU would wait to know how many rows there are
+        # a GPU would wait to know how many rows there are, and a compiler would have two graphs where others have one
+        if joins and not torch.compiler.is_compiling() and device_type(table) == "cpu":
             vectors: Tensor = _Rows.apply(table, ids)  # type: ignore[no-untyped-call]
         else:
             vectors = F.embedding(ids, table.view_as(table))
