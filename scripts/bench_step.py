@@ -168,14 +168,14 @@ def speed_table(name: str, asked: argparse.Namespace) -> None:
 
 
 def memory_table(name: str, asked: argparse.Namespace) -> None:
-    """Peak resident size of a process that takes five steps, one process at a time."""
+    """Peak resident size of a process that takes three steps, one process at a time."""
     shape = SHAPES[name]
     print(f"\nPeak resident size, {describe(shape, shape.memory_batch_size)}, MiB")
     print(f"{'':<30}{'':<6}{'peak':>10}{'ratio':>8}")
     first = None
     for kind, precision, root in contenders(asked):
         contender = Contender(kind, name, shape.memory_batch_size, precision, asked.threads, root)
-        peak = contender.take(5)["peak"] / MIB
+        peak = contender.take(3)["peak"] / MIB
         contender.close()
         first = first or peak
         print(f"{label(kind, root):<30}{precision:<6}{peak:>10,.0f}{peak / first:>8.2f}", flush=True)
