@@ -65,6 +65,15 @@ def test_token_nll_adds_up_to_nll_and_is_zero_where_ignored() -> None:
     assert not each.requires_grad
 
 
+@pytest.mark.parametrize("target", [-1, V])
+def test_a_target_outside_the_vocabulary_is_an_error(target: int) -> None:
+    hidden, weight, _, targets = problem(10, torch.float32)
+    targets[4] = target
+    for score in (head.nll, head.token_nll):
+        with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
+            score(hidden, weight, targets)
+
+
 def test_equal_logits_score_ln_v() -> None:
     hidden, weight, _, targets = problem(10, torch.float32)
     each = head.token_nll(hidden, torch.zeros_like(weight), targets)

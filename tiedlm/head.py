@@ -215,7 +215,8 @@ class _Softmax:
         needs_bias: bool,
     ) -> None:
         self._wide = _at_least_fp32(dtype)
-        self._scored, self._columns = targets != IGNORED, targets.clamp(min=0).unsqueeze(1)  # (N,), (N, 1)
+        self._scored = targets != IGNORED  # (N,)
+        self._columns = targets.where(self._scored, 0).unsqueeze(1)  # (N, 1)
         self._bias, self._softcap, self._z_loss, self._divisor = bias, softcap, z_loss, divisor
         self._rooms: tuple[Tensor, Tensor] | None = None
         self.nll = torch.zeros(len(targets), dtype=self._wide, device=targets.device)
