@@ -76,7 +76,7 @@ class OutputPath:
     Its norm is that of the whole step, however many micro-batches that has; of the mean loss with its z-loss, whatever
     fp16 scales it by; and of the output embedding as the head reads it, whatever parameters that is made of. What the
     lookup, a map on the hidden state or a penalty give to the same parameters is not in it. Of a matrix that the lookup
-    reads too it takes the memory of one more gradient, on a CPU of its rows alone.
+    reads too it takes the memory of one more gradient, on a CPU of its rows alone until the two are joined.
     """
 
     def __init__(self, tying: Tying, config: TrainingConfig) -> None:

@@ -20,8 +20,8 @@ class Tying(nn.Module):
     """The input and the output embedding of a language model, and what they share.
 
     Shapes: V vocabulary, D model width, E width of the output embedding (D unless a strategy says otherwise).
-    A shared matrix is one parameter, owned once; `embed` and `output_weight` each use a view of it, so that the two
-    gradient paths can be told apart. Constructors allocate; `initialize` gives values.
+    A shared matrix is one parameter, owned once; `embed` and `output_weight` each reach it by an autograd node of their
+    own, so that the two gradient paths can be told apart. Constructors allocate; `initialize` gives values.
     """
 
     def __init__(self, config: EmbeddingConfig, vocab_size: int, dim: int) -> None:
