@@ -1,9 +1,13 @@
 """The head against full logits: value, gradients, precision."""
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from tiedlm import head
 
@@ -63,6 +67,32 @@ def test_token_nll_adds_up_to_nll_and_is_zero_where_ignored() -> None:
     torch.testing.assert_close(each.sum(), head.nll(hidden, weight, targets, bias).detach())
     assert each[targets == head.IGNORED].abs().max() == 0
     assert not each.requires_grad
+
+
+class Largest(TorchDispatchMode):
+    """Notes the most bytes that one operation gave out."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.num_bytes = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        sizes = [leaf.nbytes for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        self.num_bytes = max(self.num_bytes, *sizes, 0)
+        return result
+
+
+def test_scores_that_only_tell_take_no_more_room_than_those_that_train() -> None:
+    """A run validates on its way, and its peak is to be that of a step."""
+    hidden, weight = torch.zeros(1024, 2), torch.zeros(8192, 2, requires_grad=True)
+    targets = torch.zeros(1024, dtype=torch.long)
+    with torch.autocast("cpu", torch.bfloat16):
+        with Largest() as training:
+            head.nll(hidden, weight, targets)
+        with Largest() as scoring:
+            head.token_nll(hidden, weight, targets)
+    assert 256 * 8192 * 4 <= scoring.num_bytes <= training.num_bytes
 
 
 @pytest.mark.parametrize("target", [-1, V])

@@ -112,7 +112,8 @@ def _token_scores(
     mass = torch.zeros(len(targets), 0 if groups is None else groups.shape[1], dtype=wide, device=hidden.device)
     with torch.autocast(hidden.device.type, enabled=False):
         matrix, offset = weight.to(wide), None if bias is None else bias.to(wide)
-        for rows in _chunks(len(targets), chunk_rows or _chunk_rows(hidden, weight)):
+        # without gradients nothing is won by more; in fp32, and twice, they would be the peak of a run that validates
+        for rows in _chunks(len(targets), chunk_rows or _chunk_rows(hidden, weight, _SOFTMAX_ENTRIES)):
             scores = _cap_(F.linear(hidden[rows].to(wide), matrix, offset), softcap)  # (R, V)
             nll[rows] = F.cross_entropy(scores, targets[rows], ignore_index=IGNORED, reduction="none")
             if groups is not None:
@@ -128,9 +129,9 @@ def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None, softcap: 
         return scores if softcap is None else softcap * torch.tanh(scores / softcap)
 
 
-def _chunk_rows(hidden: Tensor, weight: Tensor) -> int:
-    """The most rows that go through at once."""
-    fitting = _size_for(hidden, _CHUNK_ENTRIES) // len(weight)
+def _chunk_rows(hidden: Tensor, weight: Tensor, entries: dict[str, int]) -> int:
+    """The most rows that go through at once, where so many scores may."""
+    fitting = _size_for(hidden, entries) // len(weight)
     return min(max(fitting, _FEWEST_ROWS), _size_for(hidden, _MOST_ROWS))
 
 
@@ -160,7 +161,7 @@ class _ChunkedNll(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         needs = [with_gradients and need for need in ctx.needs_input_grad[:4]]
         needs_hidden, needs_weight, needs_bias = needs[0], needs[1], needs[3]
-        chunks = _chunks(len(targets), chunk_rows or _chunk_rows(hidden, weight))
+        chunks = _chunks(len(targets), chunk_rows or _chunk_rows(hidden, weight, _CHUNK_ENTRIES))
         with torch.autocast(hidden.device.type, enabled=False):
             matrix, scored = weight.to(dtype), targets != IGNORED
             hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
