@@ -303,3 +303,14 @@ def test_the_way_back_can_be_taken_again() -> None:
     loss = head.nll(hidden, weight, targets, chunk_rows=4)
     once = torch.autograd.grad(loss, weight, 3 * torch.ones_like(loss), retain_graph=True)[0]
     assert torch.equal(once, torch.autograd.grad(loss, weight, 3 * torch.ones_like(loss))[0])
+
+
+def test_many_equal_targets_overflow_no_sum_in_fp16(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No loss scale would help: the gradients are formed before it joins."""
+    monkeypatch.setattr(head, "_MOST_ROWS", {"cpu": 8192})  # as on a GPU
+    hidden = torch.full((8192, 4), 10.0, requires_grad=True)
+    weight = torch.zeros(3, 4, requires_grad=True)
+    with torch.autocast("cpu", torch.float16):
+        head.nll(hidden, weight, torch.ones(8192, dtype=torch.long)).backward()
+    assert weight.grad is not None
+    torch.testing.assert_close(weight.grad[1], torch.full((4,), -8192 * 10 * 2 / 3), rtol=1e-2, atol=0)

@@ -289,3 +289,12 @@ def test_the_peak_of_a_run_is_the_largest_of_its_processes_and_none_of_one_that_
     untouched = going_on.snapshot().progress["peaks"]
     assert (untouched["gpu_allocated"], untouched["host_rss"]) == (5, 10**15)
     assert training().snapshot().progress["peaks"]["host_rss"] is None
+
+
+def test_a_run_that_was_begun_when_the_code_rounded_otherwise_is_not_gone_on_with() -> None:
+    begun = training()
+    run(begun, 2)
+    before = begun.snapshot()
+    del before.progress["circumstances"]["arithmetic"]
+    with pytest.raises(ConfigError, match="arithmetic: step 2 was reached with 1, now it is 2"):
+        training().restore(before)

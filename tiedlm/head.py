@@ -139,6 +139,11 @@ def _size_for(tensor: Tensor, sizes: dict[str, int]) -> int:
     return sizes.get(device_type(tensor), sizes["cpu"])
 
 
+def _training_rows(hidden: Tensor, weight: Tensor, dtype: torch.dtype) -> int:
+    """In fp16 few: the sums over more rows may overflow, before any loss scale joins."""
+    return _FEWEST_ROWS if dtype == torch.float16 else _chunk_rows(hidden, weight, _CHUNK_ENTRIES)
+
+
 class _ChunkedNll(torch.autograd.Function):
     """Forms the gradients on the way forward and multiplies them by what comes from above on the way back.
 
@@ -161,7 +166,7 @@ class _ChunkedNll(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         needs = [with_gradients and need for need in ctx.needs_input_grad[:4]]
         needs_hidden, needs_weight, needs_bias = needs[0], needs[1], needs[3]
-        chunks = _chunks(len(targets), chunk_rows or _chunk_rows(hidden, weight, _CHUNK_ENTRIES))
+        chunks = _chunks(len(targets), chunk_rows or _training_rows(hidden, weight, dtype))
         with torch.autocast(hidden.device.type, enabled=False):
             matrix, scored = weight.to(dtype), targets != IGNORED
             hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None

@@ -27,6 +27,8 @@ from tiedlm.training.schedule import Schedule
 from tiedlm.training.step import TrainingStep
 from tiedlm.training.update import ScaledUpdate, Update
 
+ARITHMETIC = 2
+"""Raised whenever the code rounds otherwise than before: what was half trained then is not gone on with now."""
 WARM_UP_STEPS = 3
 """The first steps after a start allocate, import and tune; they are left out of the speed."""
 
@@ -176,18 +178,21 @@ class Training:
             "compile": str(self.machine.compile).lower(),
             "micro_batch_size": self.micro_batch_size,
             "torch": torch.__version__.partition("+")[0],
+            "arithmetic": ARITHMETIC,
         }
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a saved state; raises ConfigError where it was reached under other circumstances."""
         before, now = snapshot.progress["circumstances"], self.circumstances()
         for key in now:
-            if before[key] != now[key]:
+            was = before.get(key, 1)  # of the arithmetic nothing was written at first
+            if was != now[key]:
                 message = (
-                    f"step {snapshot.step} was reached with {before[key]}, now it is {now[key]}; go on as it began, "
+                    f"step {snapshot.step} was reached with {was}, now it is {now[key]}; go on as it began, "
                     f"or --fresh starts that run again"
                 )
-                raise ConfigError(Problem("torch" if key == "torch" else f"training.{key}", message))
+                places = {"torch": "torch", "arithmetic": "tiedlm's arithmetic"}
+                raise ConfigError(Problem(places.get(key, f"training.{key}"), message))
         self.model.load_state_dict(snapshot.weights)
         self.optimizer.load_state_dict(snapshot.optimizer)
         self.carried.restore(None if snapshot.state is None else snapshot.state.to(self.machine.device))
