@@ -18,7 +18,9 @@ Run = Callable[..., str]
 
 def pip(*arguments: str | Path) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
-    process = subprocess.run(command, capture_output=True, text=True)
+    # a path to the sources would make them count as installed
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    process = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert process.returncode == 0, process.stderr
 
 
