@@ -113,7 +113,7 @@ def _token_scores(
     with torch.autocast(hidden.device.type, enabled=False):
         matrix, offset = weight.to(wide), None if bias is None else bias.to(wide)
         # without gradients nothing is won by more; in fp32, and twice, they would be the peak of a run that validates
-        for rows in _chunks(len(targets), chunk_rows or _chunk_rows(hidden, weight, _SOFTMAX_ENTRIES)):
+        for rows in _chunks(len(targets), chunk_rows or _chunk_rows(weight, _SOFTMAX_ENTRIES)):
             scores = _cap_(F.linear(hidden[rows].to(wide), matrix, offset), softcap)  # (R, V)
             nll[rows] = F.cross_entropy(scores, targets[rows], ignore_index=IGNORED, reduction="none")
             if groups is not None:
@@ -129,19 +129,24 @@ def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None, softcap: 
         return scores if softcap is None else softcap * torch.tanh(scores / softcap)
 
 
-def _chunk_rows(hidden: Tensor, weight: Tensor, entries: dict[str, int]) -> int:
+def chunk_lengths(num_rows: int, weight: Tensor, dtype: torch.dtype) -> set[int]:
+    """How many rows the chunks have in which so many go through in training."""
+    return {rows.stop - rows.start for rows in _chunks(num_rows, _training_rows(weight, dtype))}
+
+
+def _chunk_rows(weight: Tensor, entries: dict[str, int]) -> int:
     """The most rows that go through at once, where so many scores may."""
-    fitting = _size_for(hidden, entries) // len(weight)
-    return min(max(fitting, _FEWEST_ROWS), _size_for(hidden, _MOST_ROWS))
+    fitting = _size_for(weight, entries) // len(weight)
+    return min(max(fitting, _FEWEST_ROWS), _size_for(weight, _MOST_ROWS))
 
 
 def _size_for(tensor: Tensor, sizes: dict[str, int]) -> int:
     return sizes.get(device_type(tensor), sizes["cpu"])
 
 
-def _training_rows(hidden: Tensor, weight: Tensor, dtype: torch.dtype) -> int:
+def _training_rows(weight: Tensor, dtype: torch.dtype) -> int:
     """In fp16 few: the sums over more rows may overflow, before any loss scale joins."""
-    return _FEWEST_ROWS if dtype == torch.float16 else _chunk_rows(hidden, weight, _CHUNK_ENTRIES)
+    return _FEWEST_ROWS if dtype == torch.float16 else _chunk_rows(weight, _CHUNK_ENTRIES)
 
 
 class _ChunkedNll(torch.autograd.Function):
@@ -166,9 +171,9 @@ class _ChunkedNll(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         needs = [with_gradients and need for need in ctx.needs_input_grad[:4]]
         needs_hidden, needs_weight, needs_bias = needs[0], needs[1], needs[3]
-        chunks = _chunks(len(targets), chunk_rows or _training_rows(hidden, weight, dtype))
+        chunks = _chunks(len(targets), chunk_rows or _training_rows(weight, dtype))
         with torch.autocast(hidden.device.type, enabled=False):
-            matrix, scored = weight.to(dtype), targets != IGNORED
+            matrix = weight.to(dtype)
             hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
             weight_grad: Tensor | None = torch.zeros_like(weight) if needs_weight and not chunks else None
             ctx.late_divisor, early_divisor = (divisor, 1.0) if dtype == torch.float16 else (1.0, divisor)
@@ -181,9 +186,9 @@ class _ChunkedNll(torch.autograd.Function):
                 if hidden_grad is not None:
                     torch.mm(errors, matrix, out=hidden_grad[rows])
                 if needs_weight:
-                    weight_grad = _added(weight_grad, errors, part * scored[rows].unsqueeze(1))
+                    weight_grad = _added(weight_grad, errors, part * softmax.scored[rows].unsqueeze(1))
             if hidden_grad is not None:
-                hidden_grad *= scored.unsqueeze(1)
+                hidden_grad *= softmax.scored.unsqueeze(1)
             nll, penalty = softmax.nll.sum(), softmax.penalty.sum()
         ctx.save_for_backward(hidden_grad, weight_grad, softmax.bias_grad)
         ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
@@ -221,8 +226,8 @@ class _Softmax:
         needs_bias: bool,
     ) -> None:
         self._wide = _at_least_fp32(dtype)
-        self._scored = targets != IGNORED  # (N,)
-        self._columns = targets.where(self._scored, 0).unsqueeze(1)  # (N, 1)
+        self.scored = targets != IGNORED  # (N,)
+        self._columns = targets.where(self.scored, 0).unsqueeze(1)  # (N, 1)
         self._bias, self._softcap, self._z_loss, self._divisor = bias, softcap, z_loss, divisor
         self._rooms: tuple[Tensor, Tensor] | None = None
         self.nll = torch.zeros(len(targets), dtype=self._wide, device=targets.device)
@@ -247,7 +252,7 @@ class _Softmax:
         if self._bias is not None:
             wide += self._bias
         _cap_(wide, self._softcap)
-        scored, columns = self._scored[rows], self._columns[rows]
+        scored, columns = self.scored[rows], self._columns[rows]
         torch.log_softmax(wide, -1, out=errors)  # (r, V)
         self.nll[rows] = -errors.gather(1, columns).squeeze(1).where(scored, 0.0)
         log_sums = wide.logsumexp(-1).where(scored, 0.0) if self._z_loss else None

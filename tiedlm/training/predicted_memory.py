@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from tiedlm import head
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.layers import Attention
@@ -135,7 +136,10 @@ class _Step:
         embeddings = {id(parameter) for parameter in self.model.tying.parameters()}
         others = [parameter for parameter in self.model.parameters() if id(parameter) not in embeddings]
         rows = self.target.micro_batch_size * seq_len
-        return {size for parameter in others for size in parameter.shape} | {seq_len, rows}
+        dtype = torch.float16 if self.target.precision == "fp16" else torch.float32
+        with traced_as(self.target.device):
+            chunks = head.chunk_lengths(rows, self.model.tying.output_weight(), dtype)
+        return {size for parameter in others for size in parameter.shape} | {seq_len, rows} | chunks
 
 
 def _keep_no_attention_mask(model: LanguageModel) -> None:
