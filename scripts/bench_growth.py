@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
+from made_up import made_up_run
 from timing import machine_in_words
 
 from tiedlm.errors import RunError
@@ -49,23 +50,14 @@ class Sizes:
 
     def config(self, tying: str, recipe: dict[str, object]) -> RunConfig:
         """A run of this size; its ids are made up."""
-        return RunConfig.model_validate(
-            {
-                "name": "bench",
-                "variant": tying,
-                "seed": 0,
-                "data": {"corpus": {"type": "python-docs"}, "tokenizer": {"type": "byte"}, "seq_len": self.seq_len},
-                "model": {
-                    "type": "transformer",
-                    "num_layers": self.num_layers,
-                    "dim": self.dim,
-                    "num_heads": self.dim // 32,
-                    "positions": "rope",  # which have no parameters, so that the context brings none
-                    "tying": {"type": tying},
-                },
-                "training": {"batch_size": self.batch_size, "learning_rate": 1e-4, **recipe},
-            }
-        )
+        model = {
+            "num_layers": self.num_layers,
+            "dim": self.dim,
+            "num_heads": self.dim // 32,
+            "positions": "rope",  # which have no parameters, so that the context brings none
+        }
+        training = {"batch_size": self.batch_size, "learning_rate": 1e-4, **recipe}
+        return made_up_run(tying, self.seq_len, model, training)
 
 
 SWEEPS = {

@@ -5,6 +5,8 @@ import argparse
 import itertools
 import sys
 
+from made_up import made_up_run
+
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.trial import measure
 from tiedlm.training.predicted_memory import Target, predict_peak
@@ -14,29 +16,9 @@ MIB = 2**20
 
 def config_of(tying: str, precision: str, asked: argparse.Namespace) -> RunConfig:
     """A run with the sizes asked for; its ids are made up."""
-    return RunConfig.model_validate(
-        {
-            "name": "bench",
-            "variant": tying,
-            "seed": 0,
-            "data": {"corpus": {"type": "python-docs"}, "tokenizer": {"type": "byte"}, "seq_len": asked.seq_len},
-            "model": {
-                "type": "transformer",
-                "num_layers": asked.num_layers,
-                "dim": asked.dim,
-                "num_heads": asked.dim // 32,
-                "tying": {"type": tying},
-            },
-            "training": {
-                "steps": asked.steps,
-                "batch_size": asked.batch_size,
-                "learning_rate": 1e-3,
-                "precision": precision,
-                "device": "cpu",
-                "num_threads": 1,
-            },
-        }
-    )
+    model = {"num_layers": asked.num_layers, "dim": asked.dim, "num_heads": asked.dim // 32}
+    recipe = {"steps": asked.steps, "batch_size": asked.batch_size, "learning_rate": 1e-3, "precision": precision}
+    return made_up_run(tying, asked.seq_len, model, {**recipe, "device": "cpu", "num_threads": 1})
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from heads import full
+from made_up import made_up_run
 from timing import seconds_of
 from torch import Tensor
 
@@ -44,16 +45,9 @@ class Shape:
         """A run of it; its ids are made up, and it is never carried out whole."""
         sizes = {key: getattr(self, key) for key in ("num_layers", "dim", "num_heads")}
         recipe = {"steps": 1000, "batch_size": batch_size, "learning_rate": 1e-4}
-        return RunConfig.model_validate(
-            {
-                "name": "bench",
-                "variant": tying,
-                "seed": 0,
-                "data": {"corpus": {"type": "python-docs"}, "tokenizer": {"type": "byte"}, "seq_len": self.seq_len},
-                "model": {"type": "transformer", "activation": "gelu_tanh", "tying": {"type": tying}, **sizes},
-                "training": {**recipe, "device": device, "precision": precision, "compile": compiled},
-            }
-        )
+        model = {"activation": "gelu_tanh", **sizes}
+        training = {**recipe, "device": device, "precision": precision, "compile": compiled}
+        return made_up_run(tying, self.seq_len, model, training)
 
 
 @dataclass(frozen=True)
