@@ -296,5 +296,5 @@ def test_a_run_that_was_begun_when_the_code_rounded_otherwise_is_not_gone_on_wit
     run(begun, 2)
     before = begun.snapshot()
     del before.progress["circumstances"]["arithmetic"]
-    with pytest.raises(ConfigError, match="arithmetic: step 2 was reached with 1, now it is 2"):
+    with pytest.raises(ConfigError, match="arithmetic: step 2 was reached with 1, now it is 3"):
         training().restore(before)

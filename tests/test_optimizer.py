@@ -8,13 +8,19 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from tiedlm.config import parse
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.parameters import parameter_parts
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups
+from tiedlm.training.optimizer import (
+    build_optimizer,
+    copy_optimizer_state,
+    parameter_groups,
+    start_optimizer_state,
+)
 from tiedlm.training.precision import Machine
 
 
@@ -79,6 +85,31 @@ def test_copied_state_goes_on_like_the_source() -> None:
     assert torch.equal(update.state[target]["exp_avg"], update.state[source]["exp_avg"])
     update.state[source]["exp_avg"].zero_()
     assert update.state[target]["exp_avg"].abs().max() > 0, "the copy must not share memory with its source"
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+@pytest.mark.parametrize("optimizer", [{}, {"optimizer": "sgd"}, {"optimizer": "sgd", "momentum": 0.0}], ids=str)
+def test_a_state_made_before_the_first_step_is_the_one_that_torch_would_make(
+    optimizer: dict[str, Any], precision: str
+) -> None:
+    def after_steps(started: bool) -> tuple[list[Tensor], list[dict[str, Any]]]:
+        model = tiny("tied")
+        update = optimizer_of(model, precision=precision, **optimizer)
+        if started:
+            start_optimizer_state(update)
+        generator = torch.Generator().manual_seed(0)
+        for _ in range(3):
+            for parameter in model.parameters():
+                parameter.grad = torch.randn(parameter.shape, generator=generator)
+            update.step()
+        return list(model.parameters()), [update.state[parameter] for parameter in model.parameters()]
+
+    (our_weights, our_states), (their_weights, their_states) = after_steps(True), after_steps(False)
+    assert all(torch.equal(one, other) for one, other in zip(our_weights, their_weights, strict=True))
+    for ours, theirs in zip(our_states, their_states, strict=True):
+        theirs = {name: value for name, value in theirs.items() if value is not None}
+        assert ours.keys() == theirs.keys()
+        assert all(torch.equal(ours[name], value) and ours[name].dtype == value.dtype for name, value in theirs.items())
 
 
 def test_training_does_not_import_the_compiler() -> None:

@@ -170,6 +170,8 @@ def test_stages_begin_with_the_run_and_what_waits_or_is_left_over_gets_no_gradie
         scores = F.linear(tying.project(tying.embed(torch.arange(V)[None])), tying.output_weight(), tying.output_bias())
         scores.square().sum().backward()
         unused = {name for name, parameter in tying.named_parameters() if parameter.grad is None}
+        waiting = {id(parameter) for parameter in tying.idle_now()}
+        assert unused == {name for name, parameter in tying.named_parameters() if id(parameter) in waiting}
         assert unused <= ({"output_embedding"} if len(tying.stages) > 1 else set())
     left_over = [name for name, parameter in tying.named_parameters() if parameter.grad is None]
     idle = {id(parameter) for parameter in tying.idle_at_inference()}

@@ -21,13 +21,19 @@ from tiedlm.training.config import TrainingConfig
 from tiedlm.training.feed import Batch, Feed
 from tiedlm.training.limits import GradientLimits, OutputPath
 from tiedlm.training.memory import Peaks, read_peaks
-from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups, set_learning_rate
+from tiedlm.training.optimizer import (
+    build_optimizer,
+    copy_optimizer_state,
+    parameter_groups,
+    set_learning_rate,
+    start_optimizer_state,
+)
 from tiedlm.training.precision import Machine
 from tiedlm.training.schedule import Schedule
 from tiedlm.training.step import TrainingStep
 from tiedlm.training.update import ScaledUpdate, Update
 
-ARITHMETIC = 2
+ARITHMETIC = 3
 """Raised whenever the code rounds otherwise than before: what was half trained then is not gone on with now."""
 WARM_UP_STEPS = 3
 """The first steps after a start allocate, import and tune; they are left out of the speed."""
@@ -109,6 +115,8 @@ class Training:
         set_learning_rate(self.optimizer, rate, self.config)
         for source, target in self.model.tying.set_progress(step / self.num_steps):
             copy_optimizer_state(self.optimizer, source, target)
+        if not self.optimizer.state:
+            start_optimizer_state(self.optimizer, self.model.tying.idle_now())
         batch = self.feed.take(step)
         outcome = self._update(batch, step)
         # what can be done while the device is busy comes before the read, which waits for it

@@ -1,6 +1,7 @@
 """The optimizer, and what it does with which parameters."""
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -77,6 +78,27 @@ def is_fused(config: TrainingConfig, machine: Machine) -> bool:
     never written (`_fused_sgd` allocates it with `empty_like` and its kernel then skips the update).
     """
     return not (config.optimizer == "sgd" and machine.precision == "fp16")
+
+
+@torch.no_grad()
+def start_optimizer_state(optimizer: torch.optim.Optimizer, idle: Iterable[nn.Parameter] = ()) -> None:
+    """Give every parameter that is not `idle` the state that torch would give it in its first step.
+
+    Before there are gradients: what stays for a whole run would come to lie between what comes and goes with every
+    step, and leave holes.
+    """
+    without = {id(parameter) for parameter in idle}
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if id(parameter) in without:
+                continue
+            state = optimizer.state[parameter]
+            if isinstance(optimizer, torch.optim.SGD):
+                if group["momentum"]:
+                    state["momentum_buffer"] = torch.zeros_like(parameter)
+                continue
+            state["step"] = torch.zeros((), device=parameter.device if group["fused"] else None)
+            state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
 
 
 def copy_optimizer_state(optimizer: torch.optim.Optimizer, source: nn.Parameter, target: nn.Parameter) -> None:

@@ -27,7 +27,7 @@ from tiedlm.traced import traced_as
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import CATEGORIES, Footprint, Phase
 from tiedlm.training.limits import GradientLimits, OutputPath
-from tiedlm.training.optimizer import build_optimizer, parameter_groups
+from tiedlm.training.optimizer import build_optimizer, parameter_groups, start_optimizer_state
 from tiedlm.training.precision import Machine, PrecisionName
 from tiedlm.training.step import TrainingStep
 
@@ -81,7 +81,7 @@ class _Step:
 
     def trace(self, vocab_size: int, seq_len: int) -> "_Tracker":
         """Follow the second step, for which the optimizer's state is there."""
-        self._make_optimizer_state()
+        start_optimizer_state(self.optimizer)
         size, batch_size = self.target.micro_batch_size, self.training.batch_size
         granule = _CUDA_GRANULE if self.target.device == "cuda" else 1
         is_telling = vocab_size not in self._other_sizes(seq_len)
@@ -120,12 +120,6 @@ class _Step:
             kept = sum(value.nbytes for _, value in self._state_of(parameter) if value.shape == parameter.shape)
             total += 2 * parameter.nbytes + kept
         return total
-
-    def _make_optimizer_state(self) -> None:
-        for parameter in self.model.parameters():
-            parameter.grad = torch.empty_like(parameter)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
 
     def _state_of(self, parameter: nn.Parameter) -> Iterator[tuple[str, Tensor]]:
         state = self.optimizer.state.get(parameter, {})

@@ -72,6 +72,10 @@ class Tying(nn.Module):
         """Parameters that training needs and a trained model does not."""
         return []
 
+    def idle_now(self) -> list[nn.Parameter]:
+        """Parameters that the stage of the run leaves alone: they get no gradient, so no update."""
+        return []
+
     def num_input_only(self) -> int:
         """Of matrices from which both sides read, the entries that the output embedding leaves out."""
         return 0

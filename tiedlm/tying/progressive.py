@@ -15,7 +15,7 @@ _PENALIZED, _SWITCHED = 1, 2
 
 
 class Progressive(Untied):
-    """Where in the run a model is, saved with it. The matrix that is not in use gets no gradient, so no update."""
+    """Where in the run a model is, saved with it."""
 
     saved_stage: Tensor
 
@@ -75,6 +75,9 @@ class ProgressiveTie(Progressive):
         self.input_embedding.add_(self.output_embedding).div_(2)
         return [(self.output_embedding, self.input_embedding)]
 
+    def idle_now(self) -> list[nn.Parameter]:
+        return [self.output_embedding] if self.stage == _SWITCHED else []
+
     def idle_at_inference(self) -> list[nn.Parameter]:
         return [self.output_embedding] if self.switch_at < 1 else []
 
@@ -90,6 +93,9 @@ class ProgressiveUntie(Progressive):
     def switch(self) -> list[ParameterPair]:
         self.output_embedding.copy_(self.input_embedding)
         return [(self.input_embedding, self.output_embedding)]
+
+    def idle_now(self) -> list[nn.Parameter]:
+        return [] if self.stage == _SWITCHED else [self.output_embedding]
 
     def idle_at_inference(self) -> list[nn.Parameter]:
         return [] if self.switch_at < 1 else [self.output_embedding]
