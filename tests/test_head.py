@@ -38,6 +38,23 @@ def test_nll_and_its_gradients_equal_cross_entropy_over_full_logits(rows: int, w
     torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("rows", [8, 25], ids=["one chunk", "four chunks"])
+def test_products_in_blocks_of_the_vocabulary_are_those_of_the_whole(
+    rows: int, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> tuple[Tensor, ...]:
+        wide = torch.float64 if dtype == torch.float64 else torch.float32
+        hidden, weight, bias, targets = problem(rows, wide)
+        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
+            value = head.nll(hidden, weight, targets, bias, chunk_rows=8)
+        return value.detach(), *torch.autograd.grad(value, [hidden, weight, bias])
+
+    whole = found()
+    monkeypatch.setitem(head._BLOCK_TOKENS, "cpu", 20)
+    torch.testing.assert_close(found(), whole, rtol=1e-13 if dtype == torch.float64 else 1e-2, atol=1e-12)
+
+
 def test_gradients_pass_finite_differences() -> None:
     hidden, weight, bias, targets = problem(5)
     assert torch.autograd.gradcheck(lambda h, w, b: head.nll(h, w, targets, b, chunk_rows=2), (hidden, weight, bias))

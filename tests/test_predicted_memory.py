@@ -112,8 +112,8 @@ def test_where_the_vocabulary_is_as_large_as_the_model_is_wide_its_share_is_not_
 
 def test_nor_is_it_where_it_is_as_large_as_a_chunk_of_the_head_is_long() -> None:
     rows = 64 * T
-    assert predicted(vocab_size=rows // 2, batch_size=64).vocabulary is None, "two chunks"
-    assert predicted(vocab_size=rows // 2 + 1, batch_size=64).vocabulary is not None
+    assert predicted(vocab_size=rows // 4, batch_size=64).vocabulary is None, "four chunks"
+    assert predicted(vocab_size=rows // 4 + 1, batch_size=64).vocabulary is not None
 
 
 def test_the_chunks_that_a_trace_leaves_out_change_no_peak(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,9 @@ _CHUNK_ENTRIES = {"cpu": 1 << 25, "cuda": 1 << 26}
 """Scores in a chunk, at most: with 2 bytes each that is 64 and 128 MiB."""
 _FEWEST_ROWS = 256
 """A chunk has as many all the same: with fewer, adding up the gradient of the matrix takes longer than forming it."""
-_MOST_ROWS = {"cpu": 1024, "cuda": 8192}
+_MOST_ROWS = {"cpu": 512, "cuda": 8192}
+_BLOCK_TOKENS = {"cpu": 8192, "cuda": 1 << 62}
+"""Rows of the matrix in one product: on a CPU more are slower, and what is rounded before it is added takes room."""
 _SOFTMAX_ENTRIES = {"cpu": 1 << 19, "cuda": 1 << 25}
 _FEW = 3
 """Chunks in a trace: the second is made while the first is still held, and so is every further one."""
@@ -181,12 +183,13 @@ class _ChunkedNll(torch.autograd.Function):
             room = hidden.new_empty(chunks[0].stop if chunks else 0, len(weight), dtype=dtype)
             for rows in _few(chunks):
                 part = hidden[rows].to(dtype)
-                scores = torch.mm(part, matrix.t(), out=room[: len(part)])  # (R, V)
+                scores = _scores(part, matrix, room[: len(part)])
                 errors = softmax.errors_(scores, rows, any(needs))
                 if hidden_grad is not None:
                     torch.mm(errors, matrix, out=hidden_grad[rows])
                 if needs_weight:
-                    weight_grad = _added(weight_grad, errors, part * softmax.scored[rows].unsqueeze(1))
+                    scored = part * softmax.scored[rows].unsqueeze(1)
+                    weight_grad = _added(weight_grad, weight, errors, scored)
             if hidden_grad is not None:
                 hidden_grad *= softmax.scored.unsqueeze(1)
             nll, penalty = softmax.nll.sum(), softmax.penalty.sum()
@@ -271,12 +274,26 @@ class _Softmax:
         torch.mul(errors, 1 / self._divisor, out=scores)
 
 
-def _added(gradient: Tensor | None, errors: Tensor, part: Tensor) -> Tensor:
-    """`gradient` and the share of a chunk, (V, E): in fp32 or better once there is more than one."""
-    if gradient is None:
-        return errors.t() @ part
-    wide = gradient.to(_at_least_fp32(gradient.dtype))
-    return wide.addmm_(errors.t(), part) if wide.dtype == part.dtype else wide.add_(errors.t() @ part)
+def _scores(part: Tensor, matrix: Tensor, room: Tensor) -> Tensor:
+    """part (R, E) by matrix (V, E) in `room` (R, V)."""
+    for tokens in _blocks(matrix):
+        torch.mm(part, matrix[tokens].t(), out=room[:, tokens])
+    return room
+
+
+def _added(gradient: Tensor | None, weight: Tensor, errors: Tensor, part: Tensor) -> Tensor:
+    """`gradient` of `weight` (V, E) and the share of a chunk: a new one from the first, in fp32 or better."""
+    is_first = gradient is None
+    total = torch.empty_like(weight, dtype=_at_least_fp32(part.dtype)) if gradient is None else gradient
+    for tokens in _blocks(weight):
+        block, across = total[tokens], errors[:, tokens].t()
+        if total.dtype == part.dtype:
+            torch.mm(across, part, out=block) if is_first else block.addmm_(across, part)
+        elif is_first:
+            block.copy_(across @ part)
+        else:
+            block += across @ part
+    return total
 
 
 def _scaled(gradient: Tensor, upstream: Tensor, dtype: torch.dtype) -> Tensor:
@@ -284,6 +301,10 @@ def _scaled(gradient: Tensor, upstream: Tensor, dtype: torch.dtype) -> Tensor:
     if device_type(upstream) == "cpu" and (is_traced() or upstream == 1):  # on a GPU, to look would be to wait
         return gradient.to(dtype)
     return (gradient * upstream.view([1] * gradient.dim())).to(dtype)  # in the wider of both, in one go
+
+
+def _blocks(matrix: Tensor) -> list[slice]:
+    return _few(_chunks(len(matrix), _size_for(matrix, _BLOCK_TOKENS)))
 
 
 def _cap_(scores: Tensor, softcap: float | None) -> Tensor:
