@@ -139,8 +139,31 @@ def test_gradients_pass_finite_differences(strategy: dict[str, object]) -> None:
         scores = F.linear(tying.project(tying.embed(ids) + hidden), tying.output_weight(), tying.output_bias())
         return scores.tanh().sum()
 
+    def score_at_once(*_: torch.Tensor) -> torch.Tensor:
+        vectors, weight = tying.embed_and_output_weight(ids)
+        return F.linear(tying.project(vectors + hidden), weight, tying.output_bias()).tanh().sum()
+
+    assert torch.equal(score(), score_at_once())
+    assert torch.autograd.gradcheck(score, parameters)
     # the check of undefined gradients does not know that one may be sparse
-    assert torch.autograd.gradcheck(score, parameters, check_undefined_grad=False)
+    assert torch.autograd.gradcheck(score_at_once, parameters, check_undefined_grad=False)
+
+
+def test_embedding_and_output_weight_at_once_have_the_gradients_of_both(strategy: dict[str, object]) -> None:
+    """Of the whole matrix too where the gradient is one number for all entries, and of each where it is alone."""
+    ids, whole = torch.tensor([[3, 0, 3, 3]]), torch.randn(4, D)
+
+    def gradients(at_once: bool, uses: str) -> list[torch.Tensor]:
+        tying = build(strategy)
+        parts = tying.embed_and_output_weight(ids) if at_once else (tying.embed(ids), tying.output_weight())
+        terms = {"rows": (parts[0] * whole).sum(), "whole": parts[1].sum()}
+        sum(terms[use] for use in uses.split()).backward()  # type: ignore[union-attr]
+        found = [parameter.grad for parameter in tying.parameters() if parameter.grad is not None]
+        return [gradient.to_dense() for gradient in found]
+
+    for uses in ("rows", "whole", "rows whole"):
+        pairs = zip(gradients(True, uses), gradients(False, uses), strict=True)
+        assert all(torch.equal(one, other) for one, other in pairs)
 
 
 def test_a_penalty_is_a_number_with_the_gradients_of_finite_differences(strategy: dict[str, object]) -> None:

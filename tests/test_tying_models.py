@@ -13,6 +13,8 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from test_tying import STRATEGIES
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from tying_runs import TIED, UNTIED, D, T, V, losses, shape, state, tiny_model, tiny_training
 
 from tiedlm.evaluation.perplexity import score_tokens
@@ -289,3 +291,33 @@ def test_meta_and_frequencies_do_not_meet() -> None:
     with torch.device("meta"):
         tying = build_tying(shape({"type": "partial_vocabulary", "shared": 3}).tying, V, D, torch.ones(V, device="cpu"))
     assert all(tensor.is_meta for tensor in tying.state_dict().values())
+
+
+class Matrices(TorchDispatchMode):
+    """Counts the operations that gave out a new tensor as large as a matrix of the vocabulary."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        before = {leaf.data_ptr() for leaf in tree_leaves((args, kwargs)) if _is_dense(leaf)}
+        result = function(*args, **(kwargs or {}))
+        given = [leaf for leaf in tree_leaves(result) if _is_dense(leaf) and leaf.shape == (V, D)]
+        if any(leaf.data_ptr() not in before for leaf in given):
+            self.found.append(str(function))
+        return result
+
+
+def _is_dense(leaf: Any) -> bool:
+    return isinstance(leaf, Tensor) and leaf.layout == torch.strided
+
+
+@pytest.mark.parametrize("tying", [TIED, {"type": "projected"}], ids=lambda raw: raw["type"])
+def test_a_shared_matrix_takes_one_more_of_its_size_on_the_way_back(tying: dict[str, Any]) -> None:
+    """The head's gradient, to which the lookup adds its rows."""
+    model, matrices = tiny_model(tying), Matrices()
+    ids = torch.arange(T).unsqueeze(0)
+    with matrices:
+        model.nll(ids, ids).backward()
+    assert matrices.found == ["aten.empty_like.default"]

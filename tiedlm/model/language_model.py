@@ -46,7 +46,10 @@ class LanguageModel(nn.Module):
 
     def forward(self, ids: Tensor, state: State | None = None) -> Tensor:
         """ids (B, T) -> final hidden states (B, T, D)."""
-        vectors = self.tying.embed(ids)  # (B, T, D)
+        return self._decoded(self.tying.embed(ids), state)
+
+    def _decoded(self, vectors: Tensor, state: State | None) -> Tensor:
+        """What the tying gives for the ids -> final hidden states, both (B, T, D)."""
         hidden = vectors if self.positions is None else self.positions(vectors)
         result: Tensor = self.final_norm(self.body(self.dropout(hidden), state))
         return result + vectors if self.embedding_residual else result
@@ -78,8 +81,9 @@ class LanguageModel(nn.Module):
         The first is divided by `divisor`, the second has no gradient. An `output_weight` (V, E) takes the place of the
         tying's, which it must equal: for who wants to know the head's gradient of it.
         """
-        hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
-        weight = self.tying.output_weight() if output_weight is None else output_weight
+        vectors, own_weight = self.tying.embed_and_output_weight(ids)
+        hidden = self.tying.project(self._decoded(vectors, state)).flatten(0, 1)  # (B T, E)
+        weight = own_weight if output_weight is None else output_weight
         bias = self.tying.output_bias()
         cap = self.logit_softcap
         return head.objective(hidden, weight, targets.flatten(), bias, softcap=cap, z_loss=z_loss, divisor=divisor)

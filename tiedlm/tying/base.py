@@ -40,6 +40,10 @@ class Tying(nn.Module):
         """The output embedding (V, E), fp32; asked for once a forward pass."""
         raise NotImplementedError
 
+    def embed_and_output_weight(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Both at once, where a strategy can do with less if it knows that both will be used."""
+        return self.embed(ids), self.output_weight()
+
     def project(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., E), what the output embedding's rows are compared with."""
         return hidden
@@ -85,10 +89,7 @@ class Tying(nn.Module):
         if self.bias is not None:
             normal_(self.bias, self.bias_std, draw("bias"))
 
-    def lookup(self, embedding: Tensor, ids: Tensor, *, joins: bool = False) -> Tensor:
-        """Rows of a (V, D) matrix on their way to the body: (B, T) -> (B, T, D).
-
-        `joins` where the head uses the whole matrix as well, as it is.
-        """
-        vectors: Tensor = self.input_path(embedding, ids, joins=joins)
+    def lookup(self, embedding: Tensor, ids: Tensor) -> Tensor:
+        """Rows of a (V, D) matrix on their way to the body: (B, T) -> (B, T, D)."""
+        vectors: Tensor = self.input_path(embedding, ids)
         return vectors

@@ -26,17 +26,24 @@ class InputPath(nn.Module):
         self.dropout, self.noise, self.norm = config.embedding_dropout, config.embedding_noise, config.embedding_norm
         self.gradient_factor = config.input_gradient_factor
 
-    def forward(self, table: Tensor, ids: Tensor, *, joins: bool = False) -> Tensor:
-        """table (V, E), ids (B, T) -> (B, T, E).
+    def forward(self, table: Tensor, ids: Tensor) -> Tensor:
+        """table (V, E), ids (B, T) -> (B, T, E)."""
+        return self._onwards(F.embedding(ids, table.view_as(table)), table, ids)
 
-        Where the gradient of the table `joins` that of another use, it need not be a whole matrix of zeros with a few
-        rows of its own: those rows are added to the other. The sums are the same, to the last bit.
+    def beside(self, table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """The same, and the table as the head reads it (V, E).
+
+        The gradient of the lookup need not be a whole matrix of zeros with a few rows of its own then: those rows are
+        added to the gradient from the head. The sums are the same, to the last bit.
         """
         # a GPU would wait to know how many rows there are, and a compiler would have two graphs where others have one
-        if joins and not torch.compiler.is_compiling() and device_type(table) == "cpu":
-            vectors: Tensor = _Rows.apply(table, ids)  # type: ignore[no-untyped-call]
-        else:
-            vectors = F.embedding(ids, table.view_as(table))
+        if torch.compiler.is_compiling() or device_type(table) != "cpu":
+            return self(table, ids), table.view_as(table)
+        vectors, whole = _Beside.apply(table, ids)  # type: ignore[no-untyped-call]
+        return self._onwards(vectors, table, ids), whole
+
+    def _onwards(self, vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
+        """What happens to the rows (B, T, E) of `table` that `ids` name."""
         if self.gradient_factor != 1.0:
             vectors = _ScaledGradient.apply(vectors, self.gradient_factor)  # type: ignore[no-untyped-call]
         if self.training and self.dropout:
@@ -57,24 +64,31 @@ class InputPath(nn.Module):
         return torch.empty_like(table[:, :1]).bernoulli_(keep).div_(keep)
 
 
-class _Rows(torch.autograd.Function):
-    """The lookup, whose gradient is sparse: the rows that were read, each with the sum of what its tokens give."""
+class _Beside(torch.autograd.Function):
+    """The lookup, and the whole table for the head, whose gradients are added here."""
 
     @staticmethod
-    def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
+    def forward(ctx: Any, table: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(ids)
         ctx.shape = table.shape
-        return F.embedding(ids, table)
+        return F.embedding(ids, table), table.view_as(table)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None]:
-        if is_traced():  # the rows join a gradient that is there: that takes no more room
-            return None, None
+    def backward(ctx: Any, of_rows: Tensor | None, of_whole: Tensor | None) -> tuple[Tensor | None, None]:
+        """of_rows (B, T, E), of_whole (V, E); where the head reads another table, the sum is sparse."""
+        if of_rows is None or is_traced():  # a trace cannot tell how many rows there are; they take little room
+            return of_whole, None
         read, places = ctx.saved_tensors[0].flatten().unique(return_inverse=True)
-        sums = gradient.new_zeros(len(read), ctx.shape[1]).index_add_(0, places, gradient.flatten(0, -2))
-        rows = torch.sparse_coo_tensor(read.unsqueeze(0), sums, ctx.shape, is_coalesced=True, check_invariants=False)
-        return rows, None
+        sums = of_rows.new_zeros(len(read), ctx.shape[1]).index_add_(0, places, of_rows.flatten(0, -2))
+        if of_whole is None:
+            rows = torch.sparse_coo_tensor(
+                read.unsqueeze(0), sums, ctx.shape, is_coalesced=True, check_invariants=False
+            )
+            return rows, None
+        total = of_whole.contiguous()  # the head has made it for this, nobody else reads it
+        return total.index_add_(0, read, sums), None
 
 
 class _ScaledGradient(torch.autograd.Function):

@@ -15,10 +15,13 @@ class Tied(Tying):
         self.input_embedding = nn.Parameter(matrix(vocab_size, dim))
 
     def embed(self, ids: Tensor) -> Tensor:
-        return self.lookup(self.input_embedding, ids, joins=True)
+        return self.lookup(self.input_embedding, ids)
 
     def output_weight(self) -> Tensor:
         return self.input_embedding.view_as(self.input_embedding)
+
+    def embed_and_output_weight(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        return self.input_path.beside(self.input_embedding, ids)
 
     def initialize(self, draw: Draw) -> None:
         super().initialize(draw)
