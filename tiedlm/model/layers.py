@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tiedlm.initialization import Draw, normal_
+from tiedlm.initialization import Draw
+from tiedlm.model.linear import Linear, Prepare
 from tiedlm.model.positions import Rotation
 from tiedlm.model.short_attention import LONGEST, short_attention
 from tiedlm.traced import device_type
@@ -31,24 +32,6 @@ ACTIVATIONS: dict[str, Activation] = {
     "relu_squared": relu_squared,
     "silu": F.silu,
 }
-
-
-class Linear(nn.Module):
-    """x W^T + b; the weight starts as N(0, init_std^2), the bias at zero."""
-
-    def __init__(self, num_inputs: int, num_outputs: int, *, bias: bool, init_std: float) -> None:
-        super().__init__()
-        self.init_std = init_std
-        self.weight = nn.Parameter(torch.empty(num_outputs, num_inputs))
-        self.bias = nn.Parameter(torch.empty(num_outputs)) if bias else None
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        return F.linear(hidden, self.weight, self.bias)
-
-    def initialize(self, draw: Draw) -> None:
-        normal_(self.weight, self.init_std, draw("weight"))
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
 
 
 class LayerNorm(nn.Module):
@@ -124,9 +107,9 @@ class Attention(nn.Module):
         self.qkv = Linear(dim, (num_heads + 2 * num_kv_heads) * head_dim, bias=qkv_bias, init_std=init_std)
         self.output = Linear(num_heads * head_dim, dim, bias=bias, init_std=output_std)
 
-    def forward(self, hidden: Tensor, rotation: Rotation | None = None) -> Tensor:
-        """hidden (B, T, D) -> (B, T, D); `rotation` turns queries and keys by their positions."""
-        qkv = self.qkv(hidden).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)  # (B, H + 2K, T, A)
+    def forward(self, hidden: Tensor, rotation: Rotation | None = None, norm: Prepare | None = None) -> Tensor:
+        """hidden (B, T, D), which `norm` prepares -> (B, T, D); `rotation` turns queries and keys by positions."""
+        qkv = self.qkv(hidden, norm).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)  # (B, H + 2K, T, A)
         query, key, value = qkv.split([self.num_heads, self.num_kv_heads, self.num_kv_heads], dim=1)
         if rotation is not None:
             query, key = rotation.turn(query), rotation.turn(key)
@@ -146,9 +129,10 @@ class MLP(nn.Module):
         self.up = Linear(dim, inner_dim, bias=bias, init_std=init_std)
         self.down = Linear(inner_dim, dim, bias=bias, init_std=output_std)
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        inner = self.activation(self.up(hidden))  # (B, T, F)
-        result: Tensor = self.down(inner)
+    def forward(self, hidden: Tensor, norm: Prepare | None = None) -> Tensor:
+        """hidden (B, T, D), which `norm` prepares -> (B, T, D)."""
+        inner = self.up(hidden, norm)  # (B, T, F)
+        result: Tensor = self.down(inner, self.activation)
         return result
 
 
@@ -166,7 +150,11 @@ class GatedMLP(nn.Module):
         self.gate_up = Linear(dim, 2 * inner_dim, bias=bias, init_std=init_std)
         self.down = Linear(inner_dim, dim, bias=bias, init_std=output_std)
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        gate, up = self.gate_up(hidden).chunk(2, dim=-1)  # (B, T, F) each
-        result: Tensor = self.down(self.activation(gate) * up)
+    def forward(self, hidden: Tensor, norm: Prepare | None = None) -> Tensor:
+        """hidden (B, T, D), which `norm` prepares -> (B, T, D)."""
+        result: Tensor = self.down(self.gate_up(hidden, norm), self._gated)
         return result
+
+    def _gated(self, gate_up: Tensor) -> Tensor:
+        gate, up = gate_up.chunk(2, dim=-1)  # (B, T, F) each
+        return self.activation(gate) * up

@@ -3,7 +3,8 @@
 from torch import Tensor, nn
 
 from tiedlm.model.config import TransformerConfig
-from tiedlm.model.layers import ACTIVATIONS, MLP, Attention, GatedMLP, LayerNorm, Linear, RMSNorm
+from tiedlm.model.layers import ACTIVATIONS, MLP, Attention, GatedMLP, LayerNorm, RMSNorm
+from tiedlm.model.linear import Linear
 from tiedlm.model.positions import LearnedPositions, Rope, Rotation, SinusoidalPositions
 from tiedlm.model.sharing import layer_order
 from tiedlm.model.state import State
@@ -41,8 +42,8 @@ class Layer(nn.Module):
         `norms` are those of the depth, where the layer has none.
         """
         depth = norms or self
-        hidden = hidden + self.dropout(self.attention(depth.attention_norm(hidden), rotation))
-        result: Tensor = hidden + self.dropout(self.feed_forward(depth.feed_forward_norm(hidden)))
+        hidden = hidden + self.dropout(self.attention(hidden, rotation, depth.attention_norm))
+        result: Tensor = hidden + self.dropout(self.feed_forward(hidden, depth.feed_forward_norm))
         return result
 
     def forward_flops_per_token(self, seq_len: int) -> int:
