@@ -6,12 +6,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 from pydantic import TypeAdapter
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from tiedlm.initialization import initialize
 from tiedlm.tying.base import Tying
 from tiedlm.tying.build import build_tying
-from tiedlm.tying.config import TyingConfig
+from tiedlm.tying.config import TiedConfig, TyingConfig
+from tiedlm.tying.tied import Tied
 
 V, D = 31, 8
 STRATEGIES: list[dict[str, object]] = [
@@ -239,3 +241,22 @@ def test_the_gradient_of_a_tied_matrix_is_the_sum_of_both_uses() -> None:
     together = next(tied.parameters()).grad
     assert together is not None and apart[0] is not None and apart[1] is not None
     torch.testing.assert_close(together, apart[0] + apart[1])
+
+
+def test_a_strategy_that_makes_something_of_the_shared_matrix_is_trained_with_that() -> None:
+    """It says so in `embed` or `output_weight` alone, as the README shows it."""
+
+    class Doubled(Tied):
+        def output_weight(self) -> torch.Tensor:
+            return 2 * self.input_embedding
+
+    class Halved(Tied):
+        def embed(self, ids: torch.Tensor) -> torch.Tensor:
+            return super().embed(ids) / 2
+
+    ids = torch.arange(3)[None]
+    for kind in (Doubled, Halved):
+        tying = kind(TiedConfig(), V, D)
+        nn.init.normal_(tying.input_embedding)
+        at_once = tying.embed_and_output_weight(ids)
+        assert torch.equal(at_once[0], tying.embed(ids)) and torch.equal(at_once[1], tying.output_weight())

@@ -21,7 +21,9 @@ class Tied(Tying):
         return self.input_embedding.view_as(self.input_embedding)
 
     def embed_and_output_weight(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        return self.input_path.beside(self.input_embedding, ids)
+        if type(self).embed is Tied.embed and type(self).output_weight is Tied.output_weight:
+            return self.input_path.beside(self.input_embedding, ids)
+        return super().embed_and_output_weight(ids)  # of a strategy that makes something of the matrix first
 
     def initialize(self, draw: Draw) -> None:
         super().initialize(draw)
