@@ -294,3 +294,26 @@ def test_a_config_that_contradicts_the_data_is_refused() -> None:
 def test_the_config_may_leave_room_for_more_positions() -> None:
     model = build_model(configure(max_seq_len=50, vocab_size=V), V, T)
     assert model.positions is not None and [len(table) for table in model.positions.parameters()] == [50]
+
+
+@pytest.mark.parametrize("tying", ["tied", "untied"])
+def test_what_is_compiled_is_what_trains(tying: str) -> None:
+    """`compile` replaces what a call of the model does; the objective must go that way."""
+    graphs: list[torch.fx.GraphModule] = []
+
+    def noted(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    models = [build_model(configure(tying={"type": tying}), V, T) for _ in range(2)]
+    for model in models:
+        model.initialize(0)
+    models[1].compile(backend=noted)
+    ids = torch.arange(8).unsqueeze(0)
+    losses = [model.nll(ids, ids) for model in models]
+    for loss in losses:
+        loss.backward()
+    assert graphs and losses[0] == losses[1]
+    for one, other in zip(*(model.parameters() for model in models), strict=True):
+        assert one.grad is not None and other.grad is not None
+        torch.testing.assert_close(one.grad, other.grad)

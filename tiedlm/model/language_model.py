@@ -44,12 +44,10 @@ class LanguageModel(nn.Module):
         self.final_norm = final_norm
         self.logit_softcap, self.embedding_residual = logit_softcap, embedding_residual
 
-    def forward(self, ids: Tensor, state: State | None = None) -> Tensor:
-        """ids (B, T) -> final hidden states (B, T, D)."""
-        return self._decoded(self.tying.embed(ids), state)
-
-    def _decoded(self, vectors: Tensor, state: State | None) -> Tensor:
-        """What the tying gives for the ids -> final hidden states, both (B, T, D)."""
+    def forward(self, ids: Tensor, state: State | None = None, vectors: Tensor | None = None) -> Tensor:
+        """ids (B, T) -> final hidden states (B, T, D); `vectors` (B, T, D): those of the tying, if known."""
+        if vectors is None:
+            vectors = self.tying.embed(ids)
         hidden = vectors if self.positions is None else self.positions(vectors)
         result: Tensor = self.final_norm(self.body(self.dropout(hidden), state))
         return result + vectors if self.embedding_residual else result
@@ -82,7 +80,7 @@ class LanguageModel(nn.Module):
         tying's, which it must equal: for who wants to know the head's gradient of it.
         """
         vectors, own_weight = self.tying.embed_and_output_weight(ids)
-        hidden = self.tying.project(self._decoded(vectors, state)).flatten(0, 1)  # (B T, E)
+        hidden = self.tying.project(self(ids, state, vectors)).flatten(0, 1)  # (B T, E)
         weight = own_weight if output_weight is None else output_weight
         bias = self.tying.output_bias()
         cap = self.logit_softcap
