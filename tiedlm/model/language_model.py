@@ -79,9 +79,10 @@ class LanguageModel(nn.Module):
         The first is divided by `divisor`, the second has no gradient. An `output_weight` (V, E) takes the place of the
         tying's, which it must equal: for who wants to know the head's gradient of it.
         """
-        vectors, own_weight = self.tying.embed_and_output_weight(ids)
+        vectors, weight = self.tying.embed_and_output_weight(ids)
+        if output_weight is not None:
+            weight = output_weight  # before the body runs: some strategies make a matrix for it, which is let go here
         hidden = self.tying.project(self(ids, state, vectors)).flatten(0, 1)  # (B T, E)
-        weight = own_weight if output_weight is None else output_weight
         bias = self.tying.output_bias()
         cap = self.logit_softcap
         return head.objective(hidden, weight, targets.flatten(), bias, softcap=cap, z_loss=z_loss, divisor=divisor)
