@@ -141,6 +141,22 @@ def test_short_attention_in_bf16_is_as_near_to_float64_as_torchs_own(length: int
         assert (mine - exact).norm() <= 1.5 * (theirs - exact).norm() + rounding
 
 
+def test_short_attention_gives_each_head_its_own_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two heads at a time and the last alone, in blocks of rows of which the last is short: as all at once."""
+    parts, above = (2 * normal(3, 1, 5, 37, 16)).bfloat16(), normal(1, 5, 37, 16, seed=1).bfloat16()
+
+    def gradients() -> tuple[Tensor, ...]:
+        leaves = [part.clone().requires_grad_() for part in parts]
+        return torch.autograd.grad(short_attention(*leaves), leaves, above)
+
+    whole = gradients()
+    monkeypatch.setattr("tiedlm.model.short_attention._ENTRIES", 2 * 37 * 37)
+    assert all(torch.equal(one, other) for one, other in zip(gradients(), whole, strict=True))
+    monkeypatch.setattr("tiedlm.model.short_attention._ROWS", 16)
+    for one, other in zip(gradients(), whole, strict=True):
+        assert (one - other).norm() <= 2**-7 * other.norm()
+
+
 def test_autocast_changes_no_bit_of_short_attention() -> None:
     """It is how a run trains, and takes a product of fp32 matrices in bf16 unless it is kept from that."""
     parts = (2 * normal(3, 2, 4, 37, 16)).bfloat16()

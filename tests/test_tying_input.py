@@ -121,6 +121,9 @@ def test_a_compiler_has_one_graph_of_the_lookup_whether_or_not_its_gradient_join
     for keys in (TIED, UNTIED):
         tying = tiny_model(keys).tying
         assert torch.equal(torch.compile(tying.embed, backend="eager", fullgraph=True)(IDS), tying.embed(IDS))
+        both = tying.embed_and_output_weight
+        pairs = zip(torch.compile(both, backend="eager", fullgraph=True)(IDS), both(IDS), strict=True)
+        assert all(torch.equal(one, other) for one, other in pairs)
 
 
 def test_a_bias_starts_at_zero_or_with_the_deviation_that_is_asked_for() -> None:
