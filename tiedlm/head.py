@@ -256,15 +256,15 @@ class _Softmax:
             wide += self._bias
         _cap_(wide, self._softcap)
         scored, columns = self.scored[rows], self._columns[rows]
-        torch.log_softmax(wide, -1, out=errors)  # (r, V)
-        self.nll[rows] = -errors.gather(1, columns).squeeze(1).where(scored, 0.0)
-        log_sums = wide.logsumexp(-1).where(scored, 0.0) if self._z_loss else None
-        if log_sums is not None:
+        torch.softmax(wide, -1, out=errors)  # (r, V)
+        # the largest probability is at least 1 / V, so its log is as good as the sum's own
+        log_sums = (wide.amax(-1) - errors.amax(-1).log()).where(scored, 0.0)  # (r,)
+        self.nll[rows] = log_sums - wide.gather(1, columns).squeeze(1).where(scored, 0.0)
+        if self._z_loss:
             self.penalty[rows] = self._z_loss * log_sums.square()
         if not needs_errors:
             return
-        errors.exp_()
-        if log_sums is not None:
+        if self._z_loss:
             errors *= (1 + 2 * self._z_loss * log_sums).unsqueeze(1)
         errors.scatter_add_(1, columns, errors.new_full(columns.shape, -1.0))
         if self._softcap is not None:

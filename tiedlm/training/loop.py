@@ -33,7 +33,7 @@ from tiedlm.training.schedule import Schedule
 from tiedlm.training.step import TrainingStep
 from tiedlm.training.update import ScaledUpdate, Update
 
-ARITHMETIC = 3
+ARITHMETIC = 4
 """Raised whenever the code rounds otherwise than before: what was half trained then is not gone on with now."""
 WARM_UP_STEPS = 3
 """The first steps after a start allocate, import and tune; they are left out of the speed."""
