@@ -26,6 +26,7 @@ PARTS = [
     "problems",
     "config",
     "initialization",
+    "rooms",
     "traced",
     "data",
     "head",

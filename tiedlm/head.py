@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from tiedlm.data.batches import IGNORED as IGNORED
+from tiedlm.rooms import room_like
 from tiedlm.traced import device_type, is_traced
 
 _CHUNK_ENTRIES = {"cpu": 1 << 25, "cuda": 1 << 26}
@@ -284,7 +285,7 @@ def _scores(part: Tensor, matrix: Tensor, room: Tensor) -> Tensor:
 def _added(gradient: Tensor | None, weight: Tensor, errors: Tensor, part: Tensor) -> Tensor:
     """`gradient` of `weight` (V, E) and the share of a chunk: a new one from the first, in fp32 or better."""
     is_first = gradient is None
-    total = torch.empty_like(weight, dtype=_at_least_fp32(part.dtype)) if gradient is None else gradient
+    total = room_like(weight, _at_least_fp32(part.dtype)) if gradient is None else gradient
     for tokens in _blocks(weight):
         block, across = total[tokens], errors[:, tokens].t()
         if total.dtype == part.dtype:

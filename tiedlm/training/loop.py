@@ -14,6 +14,7 @@ from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.parameters import embedding_parameters
+from tiedlm.rooms import Rooms
 from tiedlm.streams import stream_seed
 from tiedlm.training.carried import CarriedState
 from tiedlm.training.checkpoint import Snapshot
@@ -98,6 +99,7 @@ class Training:
         self.feed = Feed(batches, micro_batch_size, machine.device)
         self.progress = Progress()
         self.carried = CarriedState(batches)
+        self.rooms = Rooms()
         self._steps_here = 0
 
     @property
@@ -135,7 +137,7 @@ class Training:
         """
         outcome = None
         while outcome is None:
-            self.optimizer.zero_grad(set_to_none=True)
+            self.rooms.empty(self.model.parameters())
             outcome = self.update(self._accumulate(batch, step))
         return outcome
 
@@ -144,7 +146,7 @@ class Training:
         self.training_step.train()
         self.carried.begin(step)
         loss = torch.zeros((), device=self.machine.device)
-        with self.output_path.apart(self.scaler) as output_weight:
+        with self.rooms.open(), self.output_path.apart(self.scaler) as output_weight:
             for index, (rows, ids, targets) in enumerate(batch.micro_batches):
                 torch.manual_seed(stream_seed(self.seed, "dropout", step, 0, index))
                 state = self.carried.rows(rows)
