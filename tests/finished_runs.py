@@ -52,6 +52,7 @@ def effective(**changes: Any) -> Effective:
         "micro_batch_size": 16,
         "num_threads": 2,
         "fused_optimizer": True,
+        "arithmetic": 4,
     }
     return Effective(**values | changes)
 

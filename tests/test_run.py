@@ -38,6 +38,7 @@ from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
 from tiedlm.talk import Talk
 from tiedlm.training.checkpoint import whats_wrong
+from tiedlm.training.loop import ARITHMETIC
 
 V = 257
 L03 = ("training.steps=20", "model.dropout=0.1", "training.micro_batch_size=2", "training.warmup=3")
@@ -114,12 +115,8 @@ def test_the_folder_tells_its_run(straight: tuple[Run, RunResult]) -> None:
     assert folder.result() == result
     assert result.config == json.loads(run.config.model_dump_json())
     assert (result.variant, result.seed, result.tying) == ("tied", 0, "tied")
-    assert result.effective.model_dump(include={"device", "precision", "micro_batch_size", "num_threads"}) == {
-        "device": "cpu",
-        "precision": "fp32",
-        "micro_batch_size": 2,
-        "num_threads": 1,
-    }
+    told = {"device": "cpu", "precision": "fp32", "micro_batch_size": 2, "num_threads": 1, "arithmetic": ARITHMETIC}
+    assert result.effective.model_dump(include=set(told)) == told
     assert (result.memory.gpu_peak_allocated_bytes, result.memory.gpu_peak_reserved_bytes) == (None, None)
     assert result.memory.host_peak_rss_bytes
     assert not any(path.suffix == ".part" for path in run.directory.rglob("*"))

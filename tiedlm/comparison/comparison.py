@@ -24,7 +24,7 @@ from tiedlm.experiment.tuning import Tuning
 from tiedlm.files import write_atomic
 
 COMPARISON_FILE = "comparison.json"
-EDITION = 7
+EDITION = 8
 """Counts what `summarize` makes of the same runs: what an earlier edition stored is made anew."""
 _NOTHING = "No run has finished: there is nothing to compare."
 

@@ -73,6 +73,7 @@ def _machine(run: RunResult) -> dict[str, str]:
         "compile": "on" if effective.compile else "off",
         "micro-batch size": str(effective.micro_batch_size),
         "torch version": run.versions.get("torch", "unknown"),
+        "tiedlm's arithmetic": "unknown" if effective.arithmetic is None else str(effective.arithmetic),
     }
     if run.config.get("data", {}).get("corpus", {}).get("type") == "python-docs":
         machine["Python version (its text is the corpus)"] = run.versions.get("python", "unknown")

@@ -20,7 +20,7 @@ from tiedlm.experiment.results import (
 from tiedlm.experiment.setup import Setup
 from tiedlm.experiment.store import raw_config
 from tiedlm.model.parameters import count_parameters
-from tiedlm.training.loop import Progress, Training
+from tiedlm.training.loop import ARITHMETIC, Progress, Training
 from tiedlm.training.optimizer import is_fused
 
 _PACKAGES = ("tiedlm", "torch", "numpy", "tokenizers", "datasets")
@@ -93,6 +93,7 @@ def _effective(setup: Setup, training: Training) -> Effective:
         micro_batch_size=training.micro_batch_size,
         num_threads=torch.get_num_threads(),
         fused_optimizer=is_fused(setup.config.training, machine),
+        arithmetic=ARITHMETIC,
     )
 
 

@@ -34,7 +34,10 @@ class SplitResult(Config):
 
 
 class Effective(Config):
-    """What was asked as `auto` or left to the machine, as it came out."""
+    """What was asked as `auto` or left to the machine, as it came out.
+
+    `arithmetic` names how the code rounded; it is None for runs of before that was written.
+    """
 
     device: str
     device_name: str
@@ -43,6 +46,7 @@ class Effective(Config):
     micro_batch_size: int
     num_threads: int
     fused_optimizer: bool
+    arithmetic: int | None = None
 
 
 class Hashes(Config):
