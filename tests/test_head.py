@@ -331,3 +331,17 @@ def test_many_equal_targets_overflow_no_sum_in_fp16(monkeypatch: pytest.MonkeyPa
         head.nll(hidden, weight, torch.ones(8192, dtype=torch.long)).backward()
     assert weight.grad is not None
     torch.testing.assert_close(weight.grad[1], torch.full((4,), -8192 * 10 * 2 / 3), rtol=1e-2, atol=0)
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e3, 1e4])
+def test_what_all_scores_have_in_common_takes_no_digit_of_the_nll(offset: float) -> None:
+    """As exact as torch's own: the likelier the target, the smaller what is left of the scores."""
+    generator = torch.Generator().manual_seed(0)
+    scores = (torch.randn(64, 97, generator=generator) * 3 + offset).float()  # (N, V)
+    targets = scores.argmax(-1)
+    for row, lead in enumerate((4, 8, 11.5) * 21):
+        scores[row, targets[row]] += lead
+    exact = F.cross_entropy(scores.double(), targets, reduction="sum")
+    torchs = F.cross_entropy(scores, targets, reduction="sum")
+    ours = head.nll(scores, torch.eye(97), targets)  # the scores are the hidden states: a product with 1 and 0 is exact
+    assert abs(ours - exact) <= 2 * abs(torchs - exact) + 1e-6 * exact

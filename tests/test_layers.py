@@ -165,6 +165,15 @@ def test_autocast_changes_no_bit_of_short_attention() -> None:
         assert torch.equal(short_attention(*parts), plain)
 
 
+def test_short_attention_leaves_what_it_is_given_as_it_is_and_nothing_is_nothing() -> None:
+    parts = 2 * normal(3, 1, 2, 37, 8).float()
+    before = parts.clone()
+    short_attention(*parts)
+    assert torch.equal(parts, before)
+    for shape in ((0, 2, 5, 8), (1, 0, 5, 8), (1, 2, 0, 8)):
+        assert causal_attention(*torch.zeros(3, *shape, dtype=torch.bfloat16)).shape == shape
+
+
 def test_short_attention_is_what_a_short_window_trains_with_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 

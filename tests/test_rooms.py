@@ -84,3 +84,38 @@ def test_a_room_is_for_one_step_of_its_own_kind_and_never_a_part_of_something_el
     rooms.empty(parameters)  # without gradients: what was free is let go
     with rooms.open():
         assert room_like(parameters[0], torch.float32).data_ptr() != again.data_ptr()
+
+
+def test_a_room_that_was_let_go_is_none_for_what_comes_to_lie_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, rooms, parameter = bytearray(4 * 97 * 16), Rooms(), nn.Parameter(torch.zeros(97, 16))
+
+    def there() -> torch.Tensor:
+        return torch.frombuffer(memory, dtype=torch.float32).view(97, 16)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "empty", lambda *_, **__: there())
+        assert rooms.take(torch.Size((97, 16)), torch.float32).data_ptr() == there().data_ptr()
+    parameter.grad = there()
+    rooms.empty([parameter])
+    assert rooms.take(torch.Size((97, 16)), torch.float32).data_ptr() != there().data_ptr()
+
+
+def test_a_step_that_failed_between_two_micro_batches_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the head's gradient is kept apart, what is left behind may be a few rows: a gradient without memory."""
+    some, straight = (training(micro=2, output_max_grad_norm=0.05) for _ in range(2))
+    run(straight, 3)
+    some.advance()
+    forward, calls = some.training_step.forward, []
+
+    def failing(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 2:
+            raise MemoryError
+        return forward(*args)
+
+    monkeypatch.setattr(some.training_step, "forward", failing)
+    with pytest.raises(MemoryError):
+        some.advance()
+    run(some, 2)
+    mine, theirs = weights(some.model), weights(straight.model)
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)

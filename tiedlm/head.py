@@ -258,10 +258,13 @@ class _Softmax:
         _cap_(wide, self._softcap)
         scored, columns = self.scored[rows], self._columns[rows]
         torch.softmax(wide, -1, out=errors)  # (r, V)
-        # the largest probability is at least 1 / V, so its log is as good as the sum's own
-        log_sums = (wide.amax(-1) - errors.amax(-1).log()).where(scored, 0.0)  # (r,)
-        self.nll[rows] = log_sums - wide.gather(1, columns).squeeze(1).where(scored, 0.0)
+        # the largest probability is at least 1 / V, so its log is as good as the log of the sum; and what all scores
+        # have in common goes first, or it would take the digits of a small nll
+        largest, beyond = wide.amax(-1), -errors.amax(-1).log()  # (r,)
+        nll = (largest - wide.gather(1, columns).squeeze(1)) + beyond
+        self.nll[rows] = nll.where(scored, 0.0)
         if self._z_loss:
+            log_sums = (largest + beyond).where(scored, 0.0)
             self.penalty[rows] = self._z_loss * log_sums.square()
         if not needs_errors:
             return

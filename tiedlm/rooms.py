@@ -10,6 +10,7 @@ from contextvars import ContextVar
 
 import torch
 from torch import Tensor, nn
+from torch.multiprocessing.reductions import StorageWeakRef
 
 
 class Rooms:
@@ -20,16 +21,16 @@ class Rooms:
 
     def __init__(self) -> None:
         self._free: list[Tensor] = []
-        self._given: set[int] = set()
+        self._given: dict[int, StorageWeakRef] = {}
 
     def empty(self, parameters: Iterable[nn.Parameter]) -> None:
         """Take the gradients off `parameters`; of those that lie in a room, the room is free for the next step."""
         self._free = []
         for parameter in parameters:
             gradient, parameter.grad = parameter.grad, None
-            if gradient is not None and gradient.data_ptr() in self._given and _is_whole(gradient):
+            if gradient is not None and _is_whole(gradient) and _storage(gradient) in self._given:
                 self._free.append(gradient)
-        self._given = set()
+        self._given = {}
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -44,7 +45,7 @@ class Rooms:
         """A free room of this kind with whatever values it has, or a new one."""
         fitting = [index for index, room in enumerate(self._free) if (room.shape, room.dtype) == (shape, dtype)]
         room = self._free.pop(fitting[0]) if fitting else torch.empty(shape, dtype=dtype)
-        self._given.add(room.data_ptr())
+        self._given[_storage(room)] = StorageWeakRef(room.untyped_storage())
         return room
 
 
@@ -57,6 +58,12 @@ def room_like(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     if rooms is None or tensor.device.type != "cpu":
         return torch.empty_like(tensor, dtype=dtype)
     return rooms.take(tensor.shape, dtype)
+
+
+def _storage(tensor: Tensor) -> int:
+    """The same for a tensor and its views; of no other one as long as there is a weak reference to it."""
+    key: int = tensor.untyped_storage()._cdata
+    return key
 
 
 def _is_whole(gradient: Tensor) -> bool:

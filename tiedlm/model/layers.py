@@ -82,7 +82,8 @@ def causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: float =
 
 def _is_short_in_bf16(query: Tensor) -> bool:
     """Whether torch's own attention would be slow on the way back."""
-    return query.dtype == torch.bfloat16 and query.shape[2] <= LONGEST and device_type(query) == "cpu"
+    is_short = query.numel() > 0 and query.shape[2] <= LONGEST
+    return query.dtype == torch.bfloat16 and is_short and device_type(query) == "cpu"
 
 
 class Attention(nn.Module):

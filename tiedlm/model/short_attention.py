@@ -82,7 +82,7 @@ class _Weights:
 
         The last rows see all positions, whose gradients begin with them.
         """
-        scaled, wide_key = query.float().mul_(self.scale), key.float()
+        scaled, wide_key = query.float() * self.scale, key.float()
         for some in reversed(self.rows):
             seen, num_rows = slice(0, some.stop), some.stop - some.start
             scores = self._room[: len(query) * num_rows * some.stop].view(-1, num_rows, some.stop)
