@@ -93,7 +93,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return done.exit_code
     except KeyboardInterrupt:
-        print_error("interrupted", "", "interrupted while no run was under way", as_json)
+        print_error("interrupted", "", "interrupted before it was done; run it again", as_json)
         return 128 + signal.SIGINT
     except Exception as error:
         if isinstance(error, OSError) and is_of_a_stream(error):
@@ -114,7 +114,9 @@ def tell(error: Exception, as_json: bool) -> int:
             print_error(error.kind, "", str(error), as_json)
             return error.exit_code
         case RunError():
-            print_error(error.kind, "", str(error), as_json)
+            diverged = error.kind == "diverged" and error.step is not None
+            hint = " (a smaller training.learning_rate or a longer training.warmup may help)" if diverged else ""
+            print_error(error.kind, "", f"{error}{hint}", as_json)
             return 1
         case _UsageError():
             print_error("usage", "", _usage(error), as_json)

@@ -97,6 +97,22 @@ def imports_torch() -> bool:
     return any("libtorch" in (worker / "maps").read_text() for worker in workers)
 
 
+def test_a_fault_of_the_program_is_told_in_a_line_and_kept_with_its_traceback(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = small_run(tmp_path, "training.steps=1")
+    folder = RunFolder(run.directory)
+    run.directory.mkdir(parents=True)
+    folder.result_file.symlink_to(folder.result_file.name)  # a loop, which nobody writes to on purpose
+    with pytest.raises(RunError, match=r"unexpected error, .*--debug shows the traceback") as failed:
+        in_child(run)
+    assert (failed.value.kind, len(str(failed.value).splitlines())) == ("unexpected", 1)
+    assert 'File "' in str(failed.value.__cause__)
+    assert "Traceback" not in capfd.readouterr().err
+    failure = folder.failure()
+    assert failure is not None and failure.kind == "unexpected"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_before_the_training_begins_stops_everything_and_is_no_failure_of_the_run(
     tmp_path: Path, number: signal.Signals, capfd: pytest.CaptureFixture[str]

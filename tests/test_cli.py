@@ -246,6 +246,20 @@ def test_a_plan_can_be_seen_before_it_is_carried_out(
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_plan_says_when_it_takes_the_vocabulary_asked_for_and_when_there_is_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config, asked = str(write_tiny(tmp_path)), "are those of the vocabulary asked for"
+    assert main(["compare", config, "--dry-run"]) == 0
+    assert asked not in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", config, "--dry-run", "--set", "data.tokenizer={type: bpe, vocab_size: 300}"]) == 0
+    assert asked in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", config, "--dry-run", "--set", "data.corpus.file=nowhere.txt"]) == 2
+    said = capsys.readouterr().err
+    assert "data.corpus.file" in said and "nowhere.txt cannot be read: No such file" in said
+
+
 def test_a_comparison_is_one_document_with_the_promised_keys(compared: tuple[Path, dict[str, Any]]) -> None:
     _, document = compared
     assert [variant["name"] for variant in document["variants"]] == ["tied", "untied"]
@@ -352,6 +366,9 @@ def test_a_sample_is_the_same_for_the_same_seed(
     assert text("--temperature", "0", "--seed", "1") == text("--top-k", "1", "--seed", "2")
     assert main(words[:-1]) == 0
     assert capsys.readouterr().out.startswith("Paragraph ")
+    for option, value in (("--temperature", "inf"), ("--temperature", "nan"), ("--top-k", "258")):
+        assert main([*words[:-1], option, value]) == 2
+        assert option in capsys.readouterr().err
 
 
 def test_nothing_heavy_is_imported_to_plan_or_to_print(compared: tuple[Path, dict[str, Any]]) -> None:

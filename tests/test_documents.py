@@ -153,6 +153,9 @@ def test_scores_that_are_missing_leave_null_and_a_reason(tmp_path: Path) -> None
     assert (found.ci95_text, found.num_documents) == (None, None)
     assert found.text_reason == "the scores of each token of untied, seed 1, are not there"
     assert found.ci95_seeds is not None
+    assert scored.compared().notes == [
+        "test, tied: no interval over documents, for the scores of each token of untied, seed 1, are not there."
+    ]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and then nothing", b"no archive at all"])

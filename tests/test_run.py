@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ from tiedlm.experiment.plan import Run, pick, place
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.results import RunResult
 from tiedlm.experiment.store import RunFolder
+from tiedlm.model.language_model import LanguageModel
 from tiedlm.talk import Talk
 from tiedlm.training.checkpoint import whats_wrong
 from tiedlm.training.loop import ARITHMETIC
@@ -239,6 +241,38 @@ def test_a_stop_while_it_is_scored_leaves_only_the_scoring_to_do(
     assert "scoring" in str(stopped)
     carry_out(run, talk=Heard(lambda step: pytest.fail("it trains")))
     assert_same_outcome(straight[0], run)
+
+
+def test_a_stop_in_the_middle_of_a_split_ends_the_scoring_at_once(
+    straight: tuple[Run, RunResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, scored, of = small_run(tmp_path, *L03), [], LanguageModel.token_nll
+
+    def stopping(model: LanguageModel, *pair: Any) -> Any:
+        scored.append(len(pair[0]))
+        os.kill(os.getpid(), signal.SIGINT)
+        return of(model, *pair)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LanguageModel, "token_nll", stopping)
+        assert "scoring" in str(stop(run, Heard()))
+    assert len(scored) == 1
+    carry_out(run, talk=Heard(lambda step: pytest.fail("it trains")))
+    assert_same_outcome(straight[0], run)
+
+
+@pytest.mark.parametrize("content", [None, "", '{"step": 1, "loss": 5.0}\n{"st'], ids=["missing", "empty", "cut"])
+def test_what_the_log_of_a_run_lost_is_said_when_it_goes_on(tmp_path: Path, content: str | None) -> None:
+    run = small_run(tmp_path, "training.steps=6")
+    stop(run, stop_at(4))
+    file = RunFolder(run.directory).metrics_file
+    file.unlink()
+    if content is not None:
+        file.write_text(content)
+    heard = Heard()
+    carry_out(run, talk=heard)
+    told = 1 if content else 0
+    assert [line for line in heard.lines if f"tells of the first {told} of 4 steps alone" in line]
 
 
 @pytest.mark.parametrize(("every", "kept"), [(3, ["step-10", "step-9"]), (5, ["step-10", "step-5"]), (99, ["step-10"])])

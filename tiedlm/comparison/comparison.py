@@ -130,7 +130,7 @@ def summarize(
         frequency=break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, scores_of),
         failures=list(failures),
         pending=pending,
-        notes=list(_notes(runs)),
+        notes=[*_notes(runs), *_lost_scores(differences)],
     )
 
 
@@ -181,6 +181,13 @@ def _pending(
         for seed in seeds:
             if (variant, seed) not in over:
                 yield Pending(variant=variant, seed=seed)
+
+
+def _lost_scores(differences: Sequence[Difference]) -> Iterator[str]:
+    """Where an interval over documents could have been, had what each token cost been kept whole."""
+    for found in differences:
+        if found.mean is not None and found.num_documents is None:
+            yield f"{found.split}, {found.variant}: no interval over documents, for {found.text_reason}."
 
 
 def _notes(runs: Mapping[str, Sequence[RunResult]]) -> Iterator[str]:

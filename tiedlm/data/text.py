@@ -87,6 +87,12 @@ class TextFiles:
         self._hashes: dict[str, str] = {}
         self.label = ", ".join(file.path.name for file in self._files.values())
 
+    def check(self) -> None:
+        """Raise ConfigError where a file is not there or cannot be read."""
+        for file in self._files.values():
+            with _readable(file), file.path.open("rb"):
+                pass
+
     def evidence(self) -> Evidence:
         """The hash of each file."""
         self._hashes = {name: file.sha256() for name, file in self._files.items()}

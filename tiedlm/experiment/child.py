@@ -60,6 +60,9 @@ def _raise_outcome(run: Run, code: int, outcome: str, received: signal.Signals |
         raise Interrupted(signal.Signals(told["signal"]), told["message"])
     if "problems" in told:
         raise ConfigError(*(Problem(**problem) for problem in told["problems"]), source=told["source"])
+    if "trace" in told:
+        message = f"{told['message']} (--debug shows the traceback)"
+        raise _failed(run, told["kind"], message) from RuntimeError(f"in the run's process:\n{told['trace']}")
     if "kind" in told:
         raise RunError(told["kind"], told["message"], told.get("step"))
     if received is not None:
@@ -87,6 +90,11 @@ def _unexplained(run: Run, code: int) -> RunError:
         kind, message = "killed", f"the run's process ended by {signal.Signals(-code).name}"
     else:
         kind, message = "error", f"the run's process ended with code {code}; what it said stands above"
+    return _failed(run, kind, message)
+
+
+def _failed(run: Run, kind: str, message: str) -> RunError:
+    """What a run that could not say so itself came to, which its folder keeps."""
     failure = RunFailure(variant=run.config.variant, seed=run.config.seed, kind=kind, message=message)
     with suppress(RunError):  # a full disk takes no failure either
         RunFolder(run.directory).fail(run.config, failure)

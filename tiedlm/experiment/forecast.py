@@ -6,6 +6,8 @@ from typing import Any
 
 from tiedlm.config import ConfigError
 from tiedlm.data.batches import build_batches
+from tiedlm.data.config import TextCorpus
+from tiedlm.data.text import TextFiles
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.count import count_model
 from tiedlm.experiment.match import inner_width
@@ -18,6 +20,8 @@ from tiedlm.training.config import TrainingConfig
 from tiedlm.training.footprint import Footprint
 
 _FLOAT = 4
+ENDED = ("finished", "diverged")
+"""States in which nothing is left to do."""
 
 
 def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> list[dict[str, Any]]:
@@ -28,9 +32,14 @@ def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> lis
 
     `state_bytes` is the fp32 parameters, their gradients and the optimizer's state; the predicted
     peak has the activations on top, with the whole batch at once where the micro-batch is still to be found.
-    Raises ConfigError where a run on disk is not the one asked for.
+    Raises ConfigError where a run on disk is not the one asked for, or a file of its text is not there.
     """
-    return [_forecast(run, cache_dir, waiting and not run.config.is_trial) for run in runs]
+    states = ["waits" if waiting and not run.config.is_trial else _state(run) for run in runs]  # what is wrong, at once
+    for run, state in zip(runs, states, strict=True):
+        corpus = run.config.data.corpus
+        if isinstance(corpus, TextCorpus) and state not in ENDED:
+            TextFiles(corpus).check()
+    return [_forecast(run, cache_dir, state) for run, state in zip(runs, states, strict=True)]
 
 
 def _state(run: Run) -> str:
@@ -44,7 +53,7 @@ def _state(run: Run) -> str:
     return "under way" if folder.config_file.is_file() else "to do"
 
 
-def _forecast(run: Run, cache_dir: Path, waits: bool) -> dict[str, Any]:
+def _forecast(run: Run, cache_dir: Path, state: str) -> dict[str, Any]:
     steps, counts = _num_steps(run.config, cache_dir), _counts(run.config, cache_dir)
     training, total = run.config.training, counts.total if counts else None
     moments, footprint = _moments(training), _footprint(run.config, cache_dir)
@@ -54,9 +63,10 @@ def _forecast(run: Run, cache_dir: Path, waits: bool) -> dict[str, Any]:
         "label": run.label,
         "trial_of": run.config.trial_of,
         "directory": str(run.directory),
-        "state": "waits" if waits else _state(run),
+        "state": state,
         "steps": steps,
         "tokens": None if steps is None else steps * training.batch_size * run.config.data.seq_len,
+        "vocab_size_is_known": _knows_vocab_size(run.config, cache_dir),
         "parameters": total,
         "flops_per_token": counts.flops_per_token if counts else None,
         "num_layers": run.config.model.num_layers,
@@ -97,6 +107,12 @@ def _vocab_size(config: RunConfig, cache_dir: Path) -> int | None:
         return vocab_size_of(config.model, config.data, cache_dir)
     except ConfigError:
         return None
+
+
+def _knows_vocab_size(config: RunConfig, cache_dir: Path) -> bool:
+    """False where a tokenizer is still to be trained: it may come to fewer types than it is asked for."""
+    given = config.model.vocab_size is not None or config.data.tokenizer.type == "byte"
+    return given or find_tokens(config.data, cache_dir) is not None
 
 
 def _num_steps(config: RunConfig, cache_dir: Path) -> int | None:

@@ -1,5 +1,6 @@
 """A trained run again: score a split another way, or continue a text. Nothing that is stored changes."""
 
+import math
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,11 +71,16 @@ def generate_text(
 ) -> str:
     """What the newest checkpoint writes after `prompt`, which stands after an end of text.
 
-    Raises ConfigError where the prompt is no text (bytes of a shell's argument that are not in its encoding).
+    Raises ConfigError where the prompt is no text (bytes of a shell's argument that are not in its encoding), where the
+    temperature is not finite, and where `top_k` is more than there are types.
     """
+    if not math.isfinite(temperature):
+        raise ConfigError(Problem("--temperature", f"{temperature}: must be a finite number"))
     if any("\ud800" <= symbol <= "\udfff" for symbol in prompt):
         raise ConfigError(Problem("--prompt", "holds bytes that are no text in this terminal's encoding"))
     setup = open_run(directory, cache_dir, talk, device)
+    if top_k is not None and top_k > setup.data.vocab_size:
+        raise ConfigError(Problem("--top-k", f"{top_k:,}: the model knows {setup.data.vocab_size:,} types"))
     ids = [setup.data.end_of_text, *setup.data.encode(prompt)]
     new = generate(
         setup.model,

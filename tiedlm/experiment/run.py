@@ -1,6 +1,6 @@
 """Carry out one run: prepare, train, score, write down. In this process; one run, one process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -126,6 +126,11 @@ class _Execution:
         snapshot = checkpoint.load_newest(self.folder.checkpoints, self.talk)
         kept = snapshot.step if snapshot else 0
         resumed = Resumed(kept, self.metrics.cut(kept))
+        if resumed.written < kept:
+            self.talk.say(
+                f"{self.run.label}: {self.metrics.path} tells of the first {resumed.written} of {kept} steps alone; "
+                f"what it told of the others is lost, and in no curve"
+            )
         if snapshot is None:
             return resumed
         self.setup.check_tokens(snapshot)
@@ -198,17 +203,26 @@ class _Execution:
         for name, length in lengths.items():
             tokens = self.setup.data.split(name)
             mass = mass_by_bin(types, tokens) if length is None else None
-            nll = self._score(name, self.talk, length, mass)
+            nll = self._score(name, self.talk, length, mass, self._stop_if_asked)
             save_scores(self.folder.evaluation_file(name), tokens, nll, mass)
             splits[name] = split_result(self.setup, name, nll)
-            if self.stop.received:
-                message = f"{self.run.label}: stopped while scoring, the trained state is saved; run it again to go on"
-                raise Interrupted(self.stop.received, message)
         return splits
 
-    def _score(self, split: Split, talk: Talk, length: int | None = None, mass: GroupMass | None = None) -> np.ndarray:
+    def _stop_if_asked(self) -> None:
+        if self.stop.received:
+            message = f"{self.run.label}: stopped while scoring, the trained state is saved; run it again to go on"
+            raise Interrupted(self.stop.received, message)
+
+    def _score(
+        self,
+        split: Split,
+        talk: Talk,
+        length: int | None = None,
+        mass: GroupMass | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> np.ndarray:
         """Raises RunError("diverged") where the last update made a model whose scores are not finite."""
-        nll = self.setup.score(split, talk, length=length, mass=mass)
+        nll = self.setup.score(split, talk, length=length, mass=mass, check=check)
         if not np.isfinite(nll).all():
             step = self.training.progress.step
             raise RunError("diverged", f"after step {step} the nll of the {split} split is not finite", step)

@@ -1,5 +1,6 @@
 """What a run works with: the machine, the data, the model. Made anew for training, or opened from a run's folder."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -40,15 +41,21 @@ class Setup:
         seq_len: int | None = None,
         stride: int | None = None,
         mass: GroupMass | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> np.ndarray:
         """Nats of every token of a split (N,) fp32, or of its first `length`; windows as in the config unless said.
 
-        Into `mass` goes what each position gives to its groups.
+        Into `mass` goes what each position gives to its groups. `check` is called now and then, and may raise.
         """
         ids, settings = self.data.split(split).ids, self.config.evaluation
         window = seq_len or settings.seq_len or self.config.data.seq_len
         label = f"{self.config.label}: {split} split"
         with self.machine.autocast(), talk.progress(label, length or len(ids) - 1) as update:
+
+            def reached(done: float, words: str) -> None:
+                update(done, words)
+                check()
+
             return score_tokens(
                 self.model,
                 ids if length is None else ids[: length + 1],
@@ -57,7 +64,7 @@ class Setup:
                 batch_size=settings.batch_size,
                 carry_state=self.config.model.carries_state,
                 mass=mass,
-                update=update,
+                update=reached,
             )
 
     def check_tokens(self, snapshot: Snapshot) -> None:

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,10 @@ def main() -> int:
     except ConfigError as error:
         _report({"source": error.source, "problems": [asdict(problem) for problem in error.problems]})
         return 2
+    except Exception as error:  # noqa: BLE001 (a fault of the program: who asked says so, and shows where if asked to)
+        said = f"unexpected error, {type(error).__name__}: {error}".splitlines()[0]
+        _report({"kind": "unexpected", "message": said, "trace": traceback.format_exc()})
+        return 1
     return 0
 
 

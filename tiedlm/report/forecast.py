@@ -30,6 +30,11 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
     )
     if any(run["steps"] is None or run["parameters"] is None for run in runs):
         page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
+    if any(run["parameters"] is not None and not run["vocab_size_is_known"] for run in runs):
+        page.prose(
+            "Parameters, memory and disk are those of the vocabulary asked for; where the text gives fewer types they "
+            "are less, as `tiedlm prepare` will tell."
+        )
 
 
 def _how_many(runs: int, to_do: int) -> str:
