@@ -154,7 +154,7 @@ def test_scores_that_are_missing_leave_null_and_a_reason(tmp_path: Path) -> None
     assert found.text_reason == "the scores of each token of untied, seed 1, are not there"
     assert found.ci95_seeds is not None
     assert scored.compared().notes == [
-        "test, tied: no interval over documents, for the scores of each token of untied, seed 1, are not there."
+        "tied: no interval over the documents of test, for the scores of each token of untied, seed 1, are not there."
     ]
 
 

@@ -185,9 +185,12 @@ def _pending(
 
 def _lost_scores(differences: Sequence[Difference]) -> Iterator[str]:
     """Where an interval over documents could have been, had what each token cost been kept whole."""
+    splits_of: dict[tuple[str, str | None], list[str]] = {}
     for found in differences:
         if found.mean is not None and found.num_documents is None:
-            yield f"{found.split}, {found.variant}: no interval over documents, for {found.text_reason}."
+            splits_of.setdefault((found.variant, found.text_reason), []).append(found.split)
+    for (variant, reason), splits in splits_of.items():
+        yield f"{variant}: no interval over the documents of {' and '.join(splits)}, for {reason}."
 
 
 def _notes(runs: Mapping[str, Sequence[RunResult]]) -> Iterator[str]:
