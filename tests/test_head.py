@@ -345,3 +345,25 @@ def test_what_all_scores_have_in_common_takes_no_digit_of_the_nll(offset: float)
     torchs = F.cross_entropy(scores, targets, reduction="sum")
     ours = head.nll(scores, torch.eye(97), targets)  # the scores are the hidden states: a product with 1 and 0 is exact
     assert abs(ours - exact) <= 2 * abs(torchs - exact) + 1e-6 * exact
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("z_loss", [0.0, 1e-2])
+@pytest.mark.parametrize("softcap", [None, 3.0])
+def test_all_scores_at_once_give_the_same_value_and_gradients(
+    dtype: torch.dtype, z_loss: float, softcap: float | None
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    shapes = ((50, 8), (97, 8), (97,))
+    leaves = [torch.randn(shape, generator=generator, dtype=dtype).requires_grad_() for shape in shapes]
+    targets = torch.randint(97, (50,), generator=generator)
+    targets[::7] = head.IGNORED
+
+    def found(objective: Any) -> list[Tensor]:
+        hidden, weight, bias = leaves
+        total, value = objective(hidden, weight, targets, bias, softcap=softcap, z_loss=z_loss, divisor=40.0)
+        assert not value.requires_grad
+        return [total.detach(), value, *torch.autograd.grad(total, leaves)]
+
+    for lean, full in zip(found(head.objective), found(head.full_objective), strict=True):
+        torch.testing.assert_close(lean, full)

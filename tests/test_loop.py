@@ -298,3 +298,27 @@ def test_a_run_that_was_begun_when_the_code_rounded_otherwise_is_not_gone_on_wit
     del before.progress["circumstances"]["arithmetic"]
     with pytest.raises(ConfigError, match=f"arithmetic: step 2 was reached with 1, now it is {ARITHMETIC}"):
         training().restore(before)
+
+
+@pytest.mark.parametrize("tying", ["tied", "untied"])
+def test_the_full_head_trains_as_the_lean_one_does_and_is_not_gone_on_with_by_it(tying: str) -> None:
+    lean, full = (training(tying={"type": tying}, head=head, z_loss=1e-3) for head in ("auto", "full"))
+    calls: list[int] = []
+    of = full.model.objective
+    full.model.objective = lambda *a, **k: calls.append(k["all_scores_at_once"]) or of(*a, **k)  # type: ignore[method-assign,func-returns-value]
+    for one, other in zip(run(lean, 5), run(full, 5), strict=True):
+        assert one.loss == pytest.approx(other.loss, abs=1e-5)
+    assert calls == [True] * 5
+    assert largest_difference(lean.model, full.model) < 1e-4
+    with pytest.raises(ConfigError, match=r"training\.head: step 5 was reached with full, now it is lean"):
+        training(tying={"type": tying}).restore(full.snapshot())
+
+
+def test_a_run_of_before_there_was_a_choice_of_heads_had_the_lean_one() -> None:
+    begun = training()
+    run(begun, 2)
+    before = begun.snapshot()
+    del before.progress["circumstances"]["head"]
+    again = training()
+    again.restore(before)
+    assert again.progress.step == 2

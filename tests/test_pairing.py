@@ -58,6 +58,7 @@ _OTHER_CORPUS = Corpus(caption="my text", details={}, vocab_size=32_000, tokeniz
         ({"effective": effective(device="cuda:0", device_name="H200")}, "device differs: cuda (H200) against cpu"),
         ({"effective": effective(compile=True)}, "compile differs: on against off"),
         ({"effective": effective(micro_batch_size=8)}, "micro-batch size differs: 8 against 16"),
+        ({"effective": effective(head="full")}, "head differs: full against lean"),
         ({"effective": effective(arithmetic=None)}, "tiedlm's arithmetic differs: unknown against 4"),
         ({"versions": {"torch": "2.11.0", "python": "3.11.7"}}, "torch version differs: 2.11.0 against 2.13.0"),
         ({"splits": {"test": split_result(4.0, stride=64)}}, "test was scored in other windows: 512 tokens every 64"),

@@ -142,6 +142,12 @@ def test_a_limit_on_the_output_path_takes_at_most_one_more_gradient_of_a_shared_
     assert peak(predicted(logit_softcap=30.0)) == peak(predicted())
 
 
+def test_the_full_head_takes_all_scores_more() -> None:
+    full, lean = predicted(batch_size=64, head="full"), predicted(batch_size=64)
+    assert peak(full) - peak(lean) > 4 * 64 * T * V
+    assert persistent(full) == persistent(lean)
+
+
 def test_another_device_and_precision_than_this_machines_are_predicted() -> None:
     """Dropout in attention: the CPU keeps (T, T) weights, fused attention on a GPU does not."""
     gpu, cpu = Target("cuda", "bf16", B), Target("cpu", "bf16", B)

@@ -69,6 +69,35 @@ def objective(
     return result
 
 
+def full_objective(
+    hidden: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    bias: Tensor | None = None,
+    softcap: float | None = None,
+    z_loss: float = 0.0,
+    divisor: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """`objective` by way of all scores at once, in fp32 or better, and torch's own gradients: more memory, as exact.
+
+    The product runs in the same dtype.
+    """
+    device = hidden.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+    wide = _at_least_fp32(dtype)
+    with torch.autocast(device, enabled=False):
+        scores = F.linear(hidden.to(dtype), weight.to(dtype)).to(wide)  # (N, V)
+        if bias is not None:
+            scores = scores + bias
+        if softcap is not None:
+            scores = softcap * torch.tanh(scores / softcap)
+        nll = F.cross_entropy(scores, targets, ignore_index=IGNORED, reduction="sum")
+        total = nll
+        if z_loss:
+            total = nll + z_loss * scores.logsumexp(-1).where(targets != IGNORED, 0.0).square().sum()
+    return total / divisor, nll.detach()
+
+
 @torch.no_grad()
 def token_nll(
     hidden: Tensor,

@@ -71,6 +71,7 @@ def _machine(run: RunResult) -> dict[str, str]:
         "device": f"{kind} ({effective.device_name})",
         "precision": effective.precision,
         "compile": "on" if effective.compile else "off",
+        "head": effective.head,
         "micro-batch size": str(effective.micro_batch_size),
         "torch version": run.versions.get("torch", "unknown"),
         "tiedlm's arithmetic": "unknown" if effective.arithmetic is None else str(effective.arithmetic),

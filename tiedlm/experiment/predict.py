@@ -42,7 +42,7 @@ def predict(
     """The footprint as it was found before for the very same step, else found now."""
     sizes = [target.device, target.precision, target.micro_batch_size, vocab_size, seq_len, max_seq_len]
     treatment = [training.z_loss > 0, training.output_max_grad_norm is None, training.embedding_max_grad_norm is None]
-    recipe = [training.batch_size, training.optimizer, training.momentum, *treatment]
+    recipe = [training.batch_size, training.optimizer, training.momentum, training.effective_head, *treatment]
     question = [torch.__version__, _sources(), model.model_dump(mode="json"), recipe, sizes]
     file = cache_dir / "predicted-memory" / f"{_digest(json.dumps(question, sort_keys=True).encode())}.json"
     known = _read(file)

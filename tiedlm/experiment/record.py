@@ -94,6 +94,7 @@ def _effective(setup: Setup, training: Training) -> Effective:
         num_threads=torch.get_num_threads(),
         fused_optimizer=is_fused(setup.config.training, machine),
         arithmetic=ARITHMETIC,
+        head=setup.config.training.effective_head,
     )
 
 

@@ -47,6 +47,7 @@ class Effective(Config):
     num_threads: int
     fused_optimizer: bool
     arithmetic: int | None = None
+    head: Literal["lean", "full"] = "lean"
 
 
 class Hashes(Config):

@@ -73,11 +73,13 @@ class LanguageModel(nn.Module):
         z_loss: float = 0.0,
         divisor: float = 1.0,
         output_weight: Tensor | None = None,
+        all_scores_at_once: bool = False,
     ) -> tuple[Tensor, Tensor]:
         """`nll` plus `z_loss` times the sum of (log sum exp z)^2 over the same positions, and that nll alone, both ().
 
         The first is divided by `divisor`, the second has no gradient. An `output_weight` (V, E) takes the place of the
-        tying's, which it must equal: for who wants to know the head's gradient of it.
+        tying's, which it must equal: for who wants to know the head's gradient of it. `all_scores_at_once` takes the
+        memory of them, (B, T, V), for gradients by torch.
         """
         vectors, weight = self.tying.embed_and_output_weight(ids)
         if output_weight is not None:
@@ -85,7 +87,8 @@ class LanguageModel(nn.Module):
         hidden = self.tying.project(self(ids, state, vectors)).flatten(0, 1)  # (B T, E)
         bias = self.tying.output_bias()
         cap = self.logit_softcap
-        return head.objective(hidden, weight, targets.flatten(), bias, softcap=cap, z_loss=z_loss, divisor=divisor)
+        objective = head.full_objective if all_scores_at_once else head.objective
+        return objective(hidden, weight, targets.flatten(), bias, softcap=cap, z_loss=z_loss, divisor=divisor)
 
     @torch.no_grad()
     def token_nll(self, ids: Tensor, targets: Tensor, state: State | None = None) -> Tensor:

@@ -28,6 +28,7 @@ def more_records(comparison: Comparison) -> Records:
         variant_row("device", variants, of_runs(_device if len(_devices(comparison)) > 1 else _kind_of_device)),
         variant_row("precision", variants, of_runs(lambda run: run.effective.precision)),
         variant_row("compile", variants, of_runs(lambda run: numbers.switch(run.effective.compile))),
+        variant_row("head", variants, of_runs(lambda run: run.effective.head)),
         variant_row("micro-batch size", variants, of_runs(lambda run: numbers.count(run.effective.micro_batch_size))),
         variant_row("threads", variants, of_runs(lambda run: numbers.count(run.effective.num_threads))),
         variant_row("fused optimizer", variants, of_runs(lambda run: numbers.switch(run.effective.fused_optimizer))),

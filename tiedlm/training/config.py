@@ -30,6 +30,8 @@ class TrainingConfig(Config):
     bias), in place of the value for all parameters: `embedding_eps` and `embedding_max_grad_norm` where not null, and
     the rate times `embedding_learning_rate_factor`. `output_max_grad_norm` is for what the head alone gives to the
     output embedding, before anything else joins it. See tiedlm/training/limits for what each limit is a norm of.
+    `head` is how the objective is formed: `lean` some positions at a time (what `auto` is everywhere), `full` with the
+    scores of all at once.
     Keys of an optimizer or schedule that is not chosen are null and must not be set.
     """
 
@@ -59,6 +61,7 @@ class TrainingConfig(Config):
     output_max_grad_norm: Positive | None = None
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     compile: Literal["auto"] | bool = "auto"
+    head: Literal["auto", "lean", "full"] = "auto"
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$"), Execution()] = "auto"
     num_threads: Annotated[Annotated[Whole, Field(gt=0, le=1024)] | None, Execution()] = None
     evaluate_every: Annotated[Count | None, Execution()] = None
@@ -107,6 +110,11 @@ class TrainingConfig(Config):
         if self.steps is not None and isinstance(self.warmup, int):
             check(self.warmup < self.steps, f"warmup of {self.warmup} steps does not fit into {self.steps}")
         return self
+
+    @property
+    def effective_head(self) -> Literal["lean", "full"]:
+        """`head` with `auto` as it comes out."""
+        return "lean" if self.head == "auto" else self.head
 
     def num_steps(self, seq_len: int, num_windows: int) -> int:
         """The length of the run in whole steps, rounded up; `num_windows` make an epoch."""

@@ -31,7 +31,7 @@ from tiedlm.training.optimizer import (
 )
 from tiedlm.training.precision import Machine
 from tiedlm.training.schedule import Schedule
-from tiedlm.training.step import TrainingStep
+from tiedlm.training.step import build_step
 from tiedlm.training.update import ScaledUpdate, Update
 
 ARITHMETIC = 4
@@ -86,7 +86,7 @@ class Training:
     ) -> None:
         self.model, self.batches, self.config, self.machine = model, batches, config, machine
         self.num_steps, self.micro_batch_size, self.seed = num_steps, micro_batch_size, seed
-        self.training_step = TrainingStep(model, machine, config.z_loss)
+        self.training_step = build_step(model, machine, config)
         groups = parameter_groups(model, embedding_parameters(model), config)
         self.optimizer = build_optimizer(groups, config, machine)
         self.scaler = machine.scaler()
@@ -186,6 +186,7 @@ class Training:
             "device": self.machine.device.type,
             "precision": self.machine.precision,
             "compile": str(self.machine.compile).lower(),
+            "head": self.config.effective_head,
             "micro_batch_size": self.micro_batch_size,
             "torch": torch.__version__.partition("+")[0],
             "arithmetic": ARITHMETIC,
@@ -195,7 +196,7 @@ class Training:
         """Go on from a saved state; raises ConfigError where it was reached under other circumstances."""
         before, now = snapshot.progress["circumstances"], self.circumstances()
         for key in now:
-            was = before.get(key, 1)  # of the arithmetic nothing was written at first
+            was = before.get(key, {"arithmetic": 1, "head": "lean"}.get(key))  # of these nothing was written at first
             if was != now[key]:
                 message = (
                     f"step {snapshot.step} was reached with {was}, now it is {now[key]}; go on as it began, "

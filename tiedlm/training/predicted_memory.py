@@ -29,7 +29,7 @@ from tiedlm.training.footprint import CATEGORIES, Footprint, Phase
 from tiedlm.training.limits import GradientLimits, OutputPath
 from tiedlm.training.optimizer import build_optimizer, parameter_groups, start_optimizer_state
 from tiedlm.training.precision import Machine, PrecisionName
-from tiedlm.training.step import TrainingStep
+from tiedlm.training.step import build_step
 
 _CUDA_GRANULE = 512
 """The caching allocator hands out multiples of this many bytes."""
@@ -75,7 +75,7 @@ class _Step:
         _keep_gates(model)
         groups = parameter_groups(model, embedding_parameters(model), training)
         self.optimizer = build_optimizer(groups, training, machine)
-        self.module, self.scaler = TrainingStep(model, machine, training.z_loss).train(), machine.scaler()
+        self.module, self.scaler = build_step(model, machine, training).train(), machine.scaler()
         self.limits = GradientLimits(groups, training, model, self.optimizer, self.scaler)
         self.output_path = OutputPath(model.tying, training)
 
