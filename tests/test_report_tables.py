@@ -94,7 +94,7 @@ def test_one_seed_is_shown_as_one_seed_without_a_spread() -> None:
     text = unwrapped(shown(example_comparison(num_seeds=1), details=True))
     assert "seeds one seed one seed" in text
     assert "±" not in text
-    assert "% interval" not in text
+    assert "interval" not in text
 
 
 def test_measured_memory_is_shown_in_mebibytes() -> None:

@@ -84,7 +84,7 @@ def summarize(
     primary: str | None = None,
     smallest_worthwhile: float = SMALLEST_WORTHWHILE,
     tuning: Tuning | None = None,
-    scores_of: ScoresOf = lambda run, split: None,
+    scores_of: ScoresOf | None = None,
 ) -> Comparison:
     """Compare finished runs. `order` lists the variants as they are to be shown; those without a run are left out.
 
@@ -95,6 +95,7 @@ def summarize(
     and seed.
     """
     runs = _by_variant(results, order)
+    kept = scores_of or (lambda run, split: None)
     added = {variant for variant, own in runs.items() if own[0].config.get("added")} - {baseline}
     asked = [variant for variant in runs if variant not in added]
     primary = primary or default_primary([variant for variant in order if variant not in added], baseline)
@@ -102,9 +103,7 @@ def summarize(
     variants = [summarize_variant(variant, own, base_runs) for variant, own in runs.items()]
     conditions = Conditions.of([run for own in runs.values() for run in own])
     measured = {
-        variant: contrasts(own, base_runs, scores_of)
-        for variant, own in runs.items()
-        if variant != baseline and base_runs
+        variant: contrasts(own, base_runs, kept) for variant, own in runs.items() if variant != baseline and base_runs
     }
     to_judge = [found for variant in asked for found in measured.get(variant, [])]
     differences = judge(to_judge, primary, smallest_worthwhile)
@@ -127,10 +126,10 @@ def summarize(
         noise_floor=measure_noise(runs, baseline, differences),
         tokens_to_reach=tokens_to_reach(runs, baseline),
         budget=weigh(runs, baseline, measured, smallest_worthwhile),
-        frequency=break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, scores_of),
+        frequency=break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, kept),
         failures=list(failures),
         pending=pending,
-        notes=[*_notes(runs), *_lost_scores(differences)],
+        notes=[*_notes(runs), *(_lost_scores(differences) if scores_of else ())],
     )
 
 
