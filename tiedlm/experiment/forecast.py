@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiedlm.config import ConfigError
 from tiedlm.data.batches import build_batches
 from tiedlm.data.config import TextCorpus
 from tiedlm.data.text import TextFiles
@@ -13,15 +12,12 @@ from tiedlm.experiment.count import count_model
 from tiedlm.experiment.match import inner_width
 from tiedlm.experiment.plan import Run
 from tiedlm.experiment.predict import foresee, likely_target
+from tiedlm.experiment.results import ENDED
 from tiedlm.experiment.store import RunFolder
-from tiedlm.experiment.vocabulary import find_tokens, vocab_size_of
-from tiedlm.model.counts import ParameterCounts
+from tiedlm.experiment.vocabulary import asked_vocab_size, find_tokens, known_vocab_size
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.footprint import Footprint
 
 _FLOAT = 4
-ENDED = ("finished", "diverged")
-"""States in which nothing is left to do."""
 
 
 def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> list[dict[str, Any]]:
@@ -54,9 +50,12 @@ def _state(run: Run) -> str:
 
 
 def _forecast(run: Run, cache_dir: Path, state: str) -> dict[str, Any]:
-    steps, counts = _num_steps(run.config, cache_dir), _counts(run.config, cache_dir)
-    training, total = run.config.training, counts.total if counts else None
-    moments, footprint = _moments(training), _footprint(run.config, cache_dir)
+    config, training, steps = run.config, run.config.training, _num_steps(run.config, cache_dir)
+    known_size = known_vocab_size(config.model, config.data, cache_dir)
+    vocab_size = known_size or asked_vocab_size(config.data)
+    counts = vocab_size and count_model(config.model, vocab_size, config.max_seq_len, config.data.seq_len)
+    footprint = vocab_size and foresee(config, likely_target(training), vocab_size, cache_dir)
+    total, moments = counts.total if counts else None, _moments(training)
     return {
         "variant": run.config.variant,
         "seed": run.config.seed,
@@ -66,7 +65,7 @@ def _forecast(run: Run, cache_dir: Path, state: str) -> dict[str, Any]:
         "state": state,
         "steps": steps,
         "tokens": None if steps is None else steps * training.batch_size * run.config.data.seq_len,
-        "vocab_size_is_known": _knows_vocab_size(run.config, cache_dir),
+        "vocab_size_is_known": known_size is not None,
         "parameters": total,
         "flops_per_token": counts.flops_per_token if counts else None,
         "num_layers": run.config.model.num_layers,
@@ -86,33 +85,6 @@ def _num_checkpoints(training: TrainingConfig) -> int:
 def _moments(training: TrainingConfig) -> int:
     """Values that the optimizer keeps for each parameter."""
     return 2 if training.optimizer == "adamw" else int(bool(training.momentum))
-
-
-def _counts(config: RunConfig, cache_dir: Path) -> ParameterCounts | None:
-    vocab_size = _vocab_size(config, cache_dir)
-    if vocab_size is None:
-        return None
-    return count_model(config.model, vocab_size, config.max_seq_len, config.data.seq_len)
-
-
-def _footprint(config: RunConfig, cache_dir: Path) -> Footprint | None:
-    vocab_size = _vocab_size(config, cache_dir)
-    if vocab_size is None:
-        return None
-    return foresee(config, likely_target(config.training), vocab_size, cache_dir)
-
-
-def _vocab_size(config: RunConfig, cache_dir: Path) -> int | None:
-    try:
-        return vocab_size_of(config.model, config.data, cache_dir)
-    except ConfigError:
-        return None
-
-
-def _knows_vocab_size(config: RunConfig, cache_dir: Path) -> bool:
-    """False where a tokenizer is still to be trained: it may come to fewer types than it is asked for."""
-    given = config.model.vocab_size is not None or config.data.tokenizer.type == "byte"
-    return given or find_tokens(config.data, cache_dir) is not None
 
 
 def _num_steps(config: RunConfig, cache_dir: Path) -> int | None:

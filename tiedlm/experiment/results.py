@@ -9,6 +9,8 @@ from tiedlm.model.counts import ParameterCounts as ParameterCounts
 from tiedlm.training.footprint import Footprint as Footprint
 
 SCHEMA_VERSION = 1
+ENDED = ("finished", "diverged")
+"""States of a planned run in which nothing is left to do: it has a result, or a failure that it would meet again."""
 
 
 class SplitResult(Config):

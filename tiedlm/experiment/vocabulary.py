@@ -17,18 +17,26 @@ def vocab_size_of(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int:
 
     A trained tokenizer may come to fewer types than asked where the text is small. Raises ConfigError.
     """
+    size = known_vocab_size(model, data, cache_dir) or asked_vocab_size(data)
+    if size is None:
+        message = "comes from the text here: run `tiedlm prepare` first, or give it with --set model.vocab_size=..."
+        raise ConfigError(Problem("model.vocab_size", message))
+    return size
+
+
+def known_vocab_size(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int | None:
+    """V where no text can change it any more: as the config says it, else of the prepared tokenizer, or of bytes."""
     if model.vocab_size is not None:
         return model.vocab_size
     prepared = find_tokens(data, cache_dir)
     if prepared is not None:
         return prepared.vocab_size
-    match data.tokenizer:
-        case BpeTokenizer(vocab_size=asked):
-            return asked
-        case ByteTokenizer():
-            return 257
-    message = "comes from the text here: run `tiedlm prepare` first, or give it with --set model.vocab_size=..."
-    raise ConfigError(Problem("model.vocab_size", message))
+    return 257 if isinstance(data.tokenizer, ByteTokenizer) else None
+
+
+def asked_vocab_size(data: DataConfig) -> int | None:
+    """V as a tokenizer that is still to be trained is asked for it; None where the text alone decides."""
+    return data.tokenizer.vocab_size if isinstance(data.tokenizer, BpeTokenizer) else None
 
 
 def find_tokens(data: DataConfig, cache_dir: Path) -> "PreparedData | None":

@@ -5,11 +5,10 @@ from typing import Any
 
 from rich.console import Console
 
+from tiedlm.experiment.results import ENDED
 from tiedlm.report import numbers
 from tiedlm.report.page import Page
 from tiedlm.report.records import Records, Row
-
-_ENDED = ("finished", "diverged")
 
 
 def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None:
@@ -20,7 +19,7 @@ def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None
         page.records(_trial_records(trials))
         page.blank()
     _render_runs([run for run in runs if run["trial_of"] is None], page)
-    to_do = [run for run in runs if run["state"] not in _ENDED]
+    to_do = [run for run in runs if run["state"] not in ENDED]
     page.prose(_how_many(len(runs), len(to_do)))
     for line in _about_trials(trials, runs):
         page.prose(line)
