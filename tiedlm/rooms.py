@@ -28,13 +28,13 @@ class Rooms:
         self._free = []
         for parameter in parameters:
             gradient, parameter.grad = parameter.grad, None
-            if gradient is not None and _is_whole(gradient) and _storage(gradient) in self._given:
+            if gradient is not None and _is_whole(gradient) and storage_key(gradient) in self._given:
                 self._free.append(gradient)
         self._given = {}
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Inside, `room` finds them."""
+        """Inside, `room_like` finds them."""
         token = _OPEN.set(self)
         try:
             yield
@@ -45,7 +45,7 @@ class Rooms:
         """A free room of this kind with whatever values it has, or a new one."""
         fitting = [index for index, room in enumerate(self._free) if (room.shape, room.dtype) == (shape, dtype)]
         room = self._free.pop(fitting[0]) if fitting else torch.empty(shape, dtype=dtype)
-        self._given[_storage(room)] = StorageWeakRef(room.untyped_storage())
+        self._given[storage_key(room)] = StorageWeakRef(room.untyped_storage())
         return room
 
 
@@ -60,8 +60,8 @@ def room_like(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     return rooms.take(tensor.shape, dtype)
 
 
-def _storage(tensor: Tensor) -> int:
-    """The same for a tensor and its views; of no other one as long as there is a weak reference to it."""
+def storage_key(tensor: Tensor) -> int:
+    """The same for a tensor and its views, and of no other one as long as it lives or a weak reference to it does."""
     key: int = tensor.untyped_storage()._cdata
     return key
 

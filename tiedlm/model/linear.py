@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from tiedlm.initialization import Draw, normal_
+from tiedlm.rooms import storage_key
 
 Prepare = Callable[[Tensor], Tensor]
 Kept = Tensor | Callable[[], Tensor]
@@ -44,12 +45,12 @@ class Linear(nn.Module):
         factor, matrix, source, weight = ready.to(dtype), self.weight.to(dtype), hidden.detach(), self.weight.detach()
         again: dict[int, Callable[[], Tensor]] = {}  # by storage: the hooks live on, and must hold no tensor for it
         if prepare is not None:
-            again[_storage(factor)] = lambda: prepare(source).to(dtype)
+            again[storage_key(factor)] = lambda: prepare(source).to(dtype)
         if matrix is not self.weight and factor.numel() // factor.shape[-1] >= _MANY_ROWS:
-            again[_storage(matrix)] = lambda: weight.to(dtype)
+            again[storage_key(matrix)] = lambda: weight.to(dtype)
 
         def keep(tensor: Tensor) -> Kept:
-            form = again.get(_storage(tensor))
+            form = again.get(storage_key(tensor))
             return tensor if form is None else _like(tensor, form, mode)
 
         with saved_tensors_hooks(keep, _form):
@@ -59,12 +60,6 @@ class Linear(nn.Module):
         normal_(self.weight, self.init_std, draw("weight"))
         if self.bias is not None:
             nn.init.zeros_(self.bias)
-
-
-def _storage(tensor: Tensor) -> int:
-    """The same for a tensor and its views, and of no other tensor that lives."""
-    key: int = tensor.untyped_storage()._cdata
-    return key
 
 
 def _like(tensor: Tensor, form: Callable[[], Tensor], mode: torch.autocast) -> Callable[[], Tensor]:
