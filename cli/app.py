@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from tiedlm.errors import ConfigError, Interrupted, RunError
+from tiedlm.errors import ConfigError, Interrupted, RunError, unexpected
 
 from .options import new_app
 from .output import is_of_a_stream, print_error, set_up_streams
@@ -124,8 +124,7 @@ def tell(error: Exception, as_json: bool) -> int:
         case OSError() if error.filename is not None:
             print_error("file", "", f"{error.filename}: {error.strerror}", as_json)
             return 2 if error.errno in _WRONG_NAMES else 1
-    said = f"unexpected error, {type(error).__name__}: {error}".splitlines()[0]
-    print_error("unexpected", "", f"{said} (--debug shows the traceback)", as_json)
+    print_error("unexpected", "", unexpected(error), as_json)
     return 1
 
 

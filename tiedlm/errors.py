@@ -47,3 +47,8 @@ class Interrupted(RunError):  # noqa: N818 (a stop on request is no error)
         super().__init__("interrupted", message)
         self.number = number
         self.exit_code = 128 + number
+
+
+def unexpected(error: Exception) -> str:
+    """What is said in a line of a fault of the program."""
+    return f"unexpected error, {type(error).__name__}: {error}".splitlines()[0] + " (--debug shows the traceback)"

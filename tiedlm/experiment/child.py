@@ -61,8 +61,7 @@ def _raise_outcome(run: Run, code: int, outcome: str, received: signal.Signals |
     if "problems" in told:
         raise ConfigError(*(Problem(**problem) for problem in told["problems"]), source=told["source"])
     if "trace" in told:
-        message = f"{told['message']} (--debug shows the traceback)"
-        raise _failed(run, told["kind"], message) from RuntimeError(f"in the run's process:\n{told['trace']}")
+        raise _failed(run, told["kind"], told["message"]) from RuntimeError(f"in the run's process:\n{told['trace']}")
     if "kind" in told:
         raise RunError(told["kind"], told["message"], told.get("step"))
     if received is not None:

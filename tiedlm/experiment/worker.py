@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tiedlm.config import ConfigError
-from tiedlm.errors import Interrupted, RunError
+from tiedlm.errors import Interrupted, RunError, unexpected
 from tiedlm.experiment.config import RunConfig
 from tiedlm.experiment.plan import Run
 from tiedlm.talk import Talk
@@ -55,8 +55,7 @@ def main() -> int:
         _report({"source": error.source, "problems": [asdict(problem) for problem in error.problems]})
         return 2
     except Exception as error:  # noqa: BLE001 (a fault of the program: who asked says so, and shows where if asked to)
-        said = f"unexpected error, {type(error).__name__}: {error}".splitlines()[0]
-        _report({"kind": "unexpected", "message": said, "trace": traceback.format_exc()})
+        _report({"kind": "unexpected", "message": unexpected(error), "trace": traceback.format_exc()})
         return 1
     return 0
 
