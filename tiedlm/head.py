@@ -61,8 +61,7 @@ def objective(
     The second has no gradient. With a softcap z are the capped scores, those that the softmax sees. The first is
     divided by `divisor` here, which spares its gradients a pass over the matrix.
     """
-    device = hidden.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+    dtype = _product_dtype(hidden)
     with_gradients = torch.is_grad_enabled()  # inside an autograd function it always reads False
     arguments = hidden, weight, targets, bias, chunk_rows, softcap, z_loss, divisor, dtype, with_gradients
     result: tuple[Tensor, Tensor] = _ChunkedNll.apply(*arguments)  # type: ignore[no-untyped-call]
@@ -82,15 +81,11 @@ def full_objective(
 
     The product runs in the same dtype.
     """
-    device = hidden.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+    dtype = _product_dtype(hidden)
     wide = _at_least_fp32(dtype)
-    with torch.autocast(device, enabled=False):
+    with torch.autocast(hidden.device.type, enabled=False):
         scores = F.linear(hidden.to(dtype), weight.to(dtype)).to(wide)  # (N, V)
-        if bias is not None:
-            scores = scores + bias
-        if softcap is not None:
-            scores = softcap * torch.tanh(scores / softcap)
+        scores = _capped(scores if bias is None else scores + bias, softcap)
         nll = F.cross_entropy(scores, targets, ignore_index=IGNORED, reduction="sum")
         total = nll
         if z_loss:
@@ -158,7 +153,7 @@ def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None, softcap: 
     wide = _at_least_fp32(hidden.dtype)
     with torch.autocast(hidden.device.type, enabled=False):
         scores = F.linear(hidden.to(wide), weight.to(wide), None if bias is None else bias.to(wide))
-        return scores if softcap is None else softcap * torch.tanh(scores / softcap)
+        return _capped(scores, softcap)
 
 
 def chunk_lengths(num_rows: int, weight: Tensor, dtype: torch.dtype) -> set[int]:
@@ -345,6 +340,11 @@ def _cap_(scores: Tensor, softcap: float | None) -> Tensor:
     return scores if softcap is None else scores.div_(softcap).tanh_().mul_(softcap)
 
 
+def _capped(scores: Tensor, softcap: float | None) -> Tensor:
+    """The same, and `scores` stay: autograd goes through it."""
+    return scores if softcap is None else softcap * torch.tanh(scores / softcap)
+
+
 def _chunks(length: int, size: int) -> list[slice]:
     """As few as `size` allows, and as nearly of one length as can be; the first is one of the longest."""
     count = -(-length // size)
@@ -354,6 +354,12 @@ def _chunks(length: int, size: int) -> list[slice]:
 
 def _few(chunks: list[slice]) -> list[slice]:
     return chunks[:_FEW] if is_traced() else chunks
+
+
+def _product_dtype(hidden: Tensor) -> torch.dtype:
+    """That of autocast where it is on."""
+    device = hidden.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
 
 
 def _at_least_fp32(dtype: torch.dtype) -> torch.dtype:

@@ -36,6 +36,8 @@ from tiedlm.training.update import ScaledUpdate, Update
 
 ARITHMETIC = 4
 """Raised whenever the code rounds otherwise than before: what was half trained then is not gone on with now."""
+_UNWRITTEN: dict[str, str | int] = {"arithmetic": 1, "head": "lean"}
+"""Circumstances of which nothing was written at first, and what they were then."""
 WARM_UP_STEPS = 3
 """The first steps after a start allocate, import and tune; they are left out of the speed."""
 
@@ -196,7 +198,7 @@ class Training:
         """Go on from a saved state; raises ConfigError where it was reached under other circumstances."""
         before, now = snapshot.progress["circumstances"], self.circumstances()
         for key in now:
-            was = before.get(key, {"arithmetic": 1, "head": "lean"}.get(key))  # of these nothing was written at first
+            was = before.get(key, _UNWRITTEN.get(key))
             if was != now[key]:
                 message = (
                     f"step {snapshot.step} was reached with {was}, now it is {now[key]}; go on as it began, "
