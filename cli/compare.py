@@ -72,9 +72,9 @@ def compare(
 
         experiment, cache = load_experiment(config, changes), options.cache_folder(cache_dir)
         if dry_run:
+            from tiedlm.experiment.complete import whole
             from tiedlm.experiment.plan import plan
             from tiedlm.experiment.plan_tuning import plan_tuning
-            from tiedlm.experiment.whole import whole
 
             from .dry_run import print_forecast
 
@@ -103,7 +103,7 @@ def compare(
 
 
 def _show(comparison: "Comparison", details: bool) -> None:
-    from tiedlm.report.tables import render_comparison
+    from tiedlm.report.formats.terminal import render_comparison
 
     from .console import console
 
@@ -119,7 +119,7 @@ def _announce(comparison: "Comparison") -> None:
 
 def _refuse_changes(settings: list[str] | None, device: str | None, fresh: bool, dry_run: bool) -> None:
     """Nothing is trained where folders are compared, so that what would change the training is a mistake."""
-    from tiedlm.config import ConfigError, Problem
+    from tiedlm.config.base import ConfigError, Problem
 
     given = {"--set": settings, "--device": device, "--fresh": fresh, "--dry-run": dry_run}
     for option, value in given.items():
@@ -129,8 +129,8 @@ def _refuse_changes(settings: list[str] | None, device: str | None, fresh: bool,
 
 def _sort_out(what: Sequence[str], runs_dir: Path) -> tuple[list[Path], str]:
     """The folders to compare, or the one config to carry out."""
-    from tiedlm.config import ConfigError, Problem
-    from tiedlm.experiment.store import newest_experiment
+    from tiedlm.config.base import ConfigError, Problem
+    from tiedlm.run.folder import newest_experiment
     from tiedlm.talk import Talk
 
     if not what:

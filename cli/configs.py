@@ -22,13 +22,13 @@ def configs(context: typer.Context, as_json: options.Json = False, debug: option
 @app.command("list")
 def show_list(as_json: options.Json = False, debug: options.Debug = False) -> None:
     """All of them, with what each is for."""
-    from tiedlm.config_file import packaged_configs, purpose
+    from tiedlm.config.file import packaged_configs, purpose
 
     found = {name: purpose(path) for name, path in packaged_configs().items()}
     if as_json:
         print_json({"configs": [{"name": name, "purpose": words} for name, words in found.items()]})
         return
-    from tiedlm.report.listing import render_listing
+    from tiedlm.report.commands.listing import render_listing
 
     from .console import console
 
@@ -38,7 +38,7 @@ def show_list(as_json: options.Json = False, debug: options.Debug = False) -> No
 @app.command("show")
 def show(name: Name, as_json: options.Json = False, debug: options.Debug = False) -> None:
     """Print one, as it is written."""
-    from tiedlm.config_file import find_config, read_text
+    from tiedlm.config.file import find_config, read_text
 
     path = find_config(name)
     text = read_text(path)
@@ -56,7 +56,7 @@ def copy(
     debug: options.Debug = False,
 ) -> None:
     """Copy one to change it, along with those that it extends."""
-    from tiedlm.config_file import copy_config
+    from tiedlm.config.file import copy_config
 
     copied = copy_config(name, destination)
     if as_json:

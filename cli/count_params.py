@@ -28,7 +28,7 @@ def count_params(
     debug: options.Debug = False,
 ) -> None:
     """Count parameters by part. Of an experiment each variant, of one run or model both it tied and it untied."""
-    from tiedlm.experiment.count import count_configs
+    from tiedlm.experiment.count_params import count_configs
 
     counted = count_configs(
         configs or ["quickstart"],
@@ -41,15 +41,15 @@ def count_params(
     if as_json:
         print_json({"models": models})
         return
-    from tiedlm.report.tables import render_counts
+    from tiedlm.report.formats.terminal import render_counts
 
     from .console import console
 
     where = console()
     render_counts(models, where)
     if memory:
-        from tiedlm.report.memory import Foreseen, render_foreseen
-        from tiedlm.report.page import Page
+        from tiedlm.report.formats.page import Page
+        from tiedlm.report.sections.memory import Foreseen, render_foreseen
 
         foreseen = [
             Foreseen(one.name, one.tying, one.counts.non_embedding, one.footprint) for one in counted if one.footprint

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from .output import print_json
 
 if TYPE_CHECKING:
-    from tiedlm.experiment.plan import Run
+    from tiedlm.run.layout import Run
 
 
 def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool, waiting: bool = False) -> None:
     """Print the plan; `waiting`: its runs wait for its trials."""
-    from tiedlm.experiment.forecast import forecast
+    from tiedlm.experiment.dry_run import forecast
 
     foreseen = forecast(runs, cache_dir, waiting)
     if as_json:
         print_json({"dry_run": True, "runs": foreseen})
         return
-    from tiedlm.report.forecast import render_forecast
+    from tiedlm.report.commands.dry_run import render_forecast
 
     from .console import console
 

@@ -45,7 +45,7 @@ def evaluate(
     debug: options.Debug = False,
 ) -> None:
     """Score a split with a trained model. Every token counts once; nothing that is stored changes."""
-    from tiedlm.experiment.reopen import evaluate_run
+    from tiedlm.run.reopen import evaluate_run
     from tiedlm.talk import Talk
 
     evaluated = evaluate_run(
@@ -61,7 +61,7 @@ def evaluate(
     if as_json:
         print_json(evaluated)
         return
-    from tiedlm.report.evaluated import render_evaluated
+    from tiedlm.report.commands.evaluated import render_evaluated
 
     from .console import console
 

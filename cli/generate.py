@@ -27,7 +27,7 @@ def generate(
     debug: options.Debug = False,
 ) -> None:
     """Continue a text with a trained model."""
-    from tiedlm.experiment.reopen import generate_text
+    from tiedlm.run.reopen import generate_text
     from tiedlm.talk import Talk
 
     text = generate_text(

@@ -54,7 +54,7 @@ def report(
     if as_json:
         print_json(comparison.model_dump(mode="json"))
     elif not asked and plots is None:
-        from tiedlm.report.tables import render_comparison
+        from tiedlm.report.formats.terminal import render_comparison
 
         from .console import console
 
@@ -63,7 +63,7 @@ def report(
 
 def _refuse_two_documents(asked: Mapping[str, Path], as_json: bool) -> None:
     """stdout holds one document."""
-    from tiedlm.config import ConfigError, Problem
+    from tiedlm.config.base import ConfigError, Problem
 
     on_stdout = [option for option, file in asked.items() if str(file) == "-"] + (["--json"] if as_json else [])
     if len(on_stdout) > 1:
@@ -73,7 +73,7 @@ def _refuse_two_documents(asked: Mapping[str, Path], as_json: bool) -> None:
 
 def _refuse_a_place_that_is_taken(asked: Mapping[str, Path], experiment: Path) -> None:
     """One file holds one document, and what a report is made of is not written over."""
-    from tiedlm.config import ConfigError, Problem
+    from tiedlm.config.base import ConfigError, Problem
 
     taken: dict[Path, str] = {}
     for option, file in asked.items():
@@ -97,7 +97,7 @@ def _write(text: str, file: Path) -> None:
 
 
 def _write_plots(comparison: "Comparison", folder: Path) -> None:
-    from tiedlm.report.plots import write_plots
+    from tiedlm.report.formats.plots import write_plots
     from tiedlm.talk import Talk
 
     for path in write_plots(comparison, folder):
@@ -105,25 +105,25 @@ def _write_plots(comparison: "Comparison", folder: Path) -> None:
 
 
 def _html(comparison: "Comparison") -> str:
-    from tiedlm.report.html import comparison_page
+    from tiedlm.report.formats.html import comparison_page
 
     return comparison_page(comparison)
 
 
 def _markdown(comparison: "Comparison") -> str:
-    from tiedlm.report.markdown import comparison_markdown
+    from tiedlm.report.formats.markdown import comparison_markdown
 
     return comparison_markdown(comparison)
 
 
 def _csv(comparison: "Comparison") -> str:
-    from tiedlm.report.csv import comparison_csv
+    from tiedlm.report.formats.csv import comparison_csv
 
     return comparison_csv(comparison)
 
 
 def _latex(comparison: "Comparison") -> str:
-    from tiedlm.report.latex import comparison_latex
+    from tiedlm.report.formats.latex import comparison_latex
 
     return comparison_latex(comparison)
 

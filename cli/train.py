@@ -27,9 +27,10 @@ def train(
     debug: options.Debug = False,
 ) -> None:
     """Train one variant with one seed. The result is scored and kept; a run that was stopped goes on."""
-    from tiedlm.experiment.plan import pick, place
+    from tiedlm.experiment.complete import whole
+    from tiedlm.experiment.plan import pick
     from tiedlm.experiment.reading import load_experiment
-    from tiedlm.experiment.whole import whole
+    from tiedlm.run.layout import place
     from tiedlm.talk import Talk
 
     cache = options.cache_folder(cache_dir)
@@ -47,7 +48,7 @@ def train(
     if as_json:
         print_json(result.model_dump(mode="json"))
         return
-    from tiedlm.report.run import render_run
+    from tiedlm.report.commands.run import render_run
 
     from .console import console
 

@@ -16,12 +16,12 @@ from made_up import made_up_run
 from timing import machine_in_words
 
 from tiedlm.errors import RunError
-from tiedlm.experiment.config import RunConfig
-from tiedlm.experiment.trial import Taken, measure
 from tiedlm.model.language_model import build_model
 from tiedlm.model.parameters import count_parameters
-from tiedlm.training.loop import WARM_UP_STEPS
+from tiedlm.run.config import RunConfig
+from tiedlm.run.probe import Taken, measure
 from tiedlm.training.precision import resolve_machine
+from tiedlm.training.trainer import WARM_UP_STEPS
 
 MIB = 2**20
 BYTES_THAT_STAY = 16

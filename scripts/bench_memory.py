@@ -7,9 +7,9 @@ import sys
 
 from made_up import made_up_run
 
-from tiedlm.experiment.config import RunConfig
-from tiedlm.experiment.trial import measure
-from tiedlm.training.predicted_memory import Target, predict_peak
+from tiedlm.forecast.memory import Target, predict_peak
+from tiedlm.run.config import RunConfig
+from tiedlm.run.probe import measure
 
 MIB = 2**20
 

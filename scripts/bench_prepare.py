@@ -23,7 +23,7 @@ from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
-from tiedlm.config import parse
+from tiedlm.config.base import parse
 from tiedlm.data.build_tokenizer import load_tokenizer, train_tokenizer
 from tiedlm.data.config import DataConfig
 from tiedlm.data.counting import count_text

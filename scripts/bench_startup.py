@@ -34,7 +34,7 @@ import sys
 from pathlib import Path
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.experiment.run import execute
+from tiedlm.run.execute import execute
 for run in plan(load_experiment("tiny.yaml"), Path("runs")):
     execute(run, cache_dir=Path("cache"))
 """

@@ -358,10 +358,10 @@ def ours(kind: str, shape: Shape, batch_size: int, precision: str, gate: Gate) -
     import torch
 
     from tiedlm.data.batches import build_batches
-    from tiedlm.experiment.config import RunConfig
     from tiedlm.model.language_model import build_model
-    from tiedlm.training.loop import Training
+    from tiedlm.run.config import RunConfig
     from tiedlm.training.precision import resolve_machine
+    from tiedlm.training.trainer import Training
 
     try:
         from tiedlm.training.memory import keep_freed_memory

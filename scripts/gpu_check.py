@@ -22,13 +22,13 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.g
 
 import torch  # noqa: E402
 
-from tiedlm.experiment.config import RunConfig  # noqa: E402
-from tiedlm.experiment.micro_batch import agree, fits  # noqa: E402
-from tiedlm.experiment.plan import Run  # noqa: E402
-from tiedlm.experiment.trial import measure, trial  # noqa: E402
+from tiedlm.forecast.memory import Target, predict_peak  # noqa: E402
+from tiedlm.run.config import RunConfig  # noqa: E402
+from tiedlm.run.layout import Run  # noqa: E402
+from tiedlm.run.micro_batch import agree, fits  # noqa: E402
+from tiedlm.run.probe import measure, trial  # noqa: E402
 from tiedlm.talk import SILENT  # noqa: E402
-from tiedlm.training.loop import Training  # noqa: E402
-from tiedlm.training.predicted_memory import Target, predict_peak  # noqa: E402
+from tiedlm.training.trainer import Training  # noqa: E402
 
 GPT2 = {"vocab_size": 50_257, "seq_len": 1024, "dim": 768, "num_layers": 12, "num_heads": 12, "batch_size": 8}
 SMALL = {"vocab_size": 5000, "seq_len": 16, "dim": 64, "num_layers": 1, "num_heads": 2, "batch_size": 2}

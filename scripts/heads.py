@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
-from tiedlm import head
+from tiedlm.kernels import nll as head
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 Gradients = tuple[Tensor, Tensor, Tensor]

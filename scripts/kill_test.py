@@ -121,7 +121,7 @@ class Comparison:
 
 def _is_worker(pid: int) -> bool:
     try:
-        return b"tiedlm.experiment.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"tiedlm.run.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
 

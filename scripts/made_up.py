@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tiedlm.experiment.config import RunConfig
+from tiedlm.run.config import RunConfig
 
 
 def made_up_run(tying: str, seq_len: int, model: Mapping[str, object], training: Mapping[str, object]) -> RunConfig:

@@ -17,16 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tiedlm.comparison.compare import compare
-from tiedlm.config_file import apply_settings, dump_yaml, find_config, read_config
+from tiedlm.config.file import apply_settings, dump_yaml, find_config, read_config
 from tiedlm.data.cache_dir import default_cache_dir
 from tiedlm.errors import ConfigError, RunError
+from tiedlm.evaluation.statistics import PairedDifference, mean, paired_difference, sample_sd
 from tiedlm.experiment.config import Experiment, ExperimentKeys
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.statistics import PairedDifference, mean, paired_difference, sample_sd
-from tiedlm.experiment.store import RunFolder
 from tiedlm.files import write_atomic
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.result import RunResult
 from tiedlm.talk import Talk
 
 TYINGS, PRECISIONS, CONTROL = ("tied", "untied"), ("fp32", "bf16"), "fp32-halves"

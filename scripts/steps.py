@@ -13,10 +13,10 @@ from made_up import made_up_run
 from timing import seconds_of
 from torch import Tensor
 
-from tiedlm import head
-from tiedlm.experiment.config import RunConfig
-from tiedlm.experiment.trial import trial
+from tiedlm.kernels import nll as head
 from tiedlm.model.parameters import flops_per_token
+from tiedlm.run.config import RunConfig
+from tiedlm.run.probe import trial
 from tiedlm.training.memory import is_out_of_memory, read_peaks, reset_peaks
 
 LEAN, FULL = "lean", "full"

@@ -11,10 +11,10 @@ import pytest
 import torch
 from rich.console import Console
 
-from tiedlm.config_file import load_yaml, packaged_configs
+from tiedlm.config.file import load_yaml, packaged_configs
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.initialization import initialize
-from tiedlm.report.tables import render_counts
+from tiedlm.report.formats.terminal import render_counts
 from tiedlm.tying.config import EmbeddingConfig
 
 ROOT = Path(__file__).parent.parent
@@ -33,7 +33,7 @@ def blocks(language: str = "") -> list[str]:
 
 @pytest.mark.parametrize("config", ["tied.yaml", "equal-parameters"])
 def test_the_table_of_counts_is_what_the_command_prints(config: str) -> None:
-    from tiedlm.experiment.count import count_configs
+    from tiedlm.experiment.count_params import count_configs
 
     out = io.StringIO()
     models = [model.document() for model in count_configs([config], [], Path("unused"))]

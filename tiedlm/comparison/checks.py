@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tiedlm.config import Config
+from tiedlm.config.base import Config
 
 TOLERANCE = 1e-9
 """Relative; absolute too below one, for differences of numbers near each other."""

@@ -7,13 +7,14 @@ from tiedlm.comparison.comparison import Comparison, default_primary
 from tiedlm.comparison.question import Question, answer
 from tiedlm.experiment.carry_out import carry_out_each
 from tiedlm.experiment.carry_out import lacking_runs as lacking_runs
+from tiedlm.experiment.complete import whole
 from tiedlm.experiment.config import Experiment
-from tiedlm.experiment.known_counts import KnownCounts
 from tiedlm.experiment.match import sizes_in_words, with_matches
-from tiedlm.experiment.plan import Run, plan
-from tiedlm.experiment.store import RunFolder, agreement_file
+from tiedlm.experiment.plan import plan
+from tiedlm.experiment.stored_counts import KnownCounts
 from tiedlm.experiment.tune import tune
-from tiedlm.experiment.whole import whole
+from tiedlm.run.folder import RunFolder, agreement_file
+from tiedlm.run.layout import Run
 from tiedlm.talk import SILENT, Talk
 
 Show = Callable[[Comparison], None]

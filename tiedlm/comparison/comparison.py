@@ -7,21 +7,21 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from tiedlm.comparison.breakdown import break_down
-from tiedlm.comparison.budget import Budget, weigh
+from tiedlm.comparison.analyses.breakdown import break_down
+from tiedlm.comparison.analyses.budget import Budget, weigh
+from tiedlm.comparison.analyses.frequency import Frequency
+from tiedlm.comparison.analyses.noise_floor import NoiseFloor, measure_noise
+from tiedlm.comparison.analyses.tokens_to_reach import TokensToReach, tokens_to_reach
 from tiedlm.comparison.contrast import Difference, contrasts
 from tiedlm.comparison.documents import ScoresOf
-from tiedlm.comparison.frequency import Frequency
 from tiedlm.comparison.judgement import judge
-from tiedlm.comparison.noise_floor import NoiseFloor, measure_noise
 from tiedlm.comparison.summary import VariantSummary, summarize_variant
-from tiedlm.comparison.tokens_to_reach import TokensToReach, tokens_to_reach
 from tiedlm.comparison.verdict import Conditions, conditions_in_words, statements
-from tiedlm.config import Config, ConfigError, Problem
-from tiedlm.experiment.measures import SMALLEST_WORTHWHILE
-from tiedlm.experiment.results import Corpus, RunFailure, RunResult
+from tiedlm.config.base import Config, ConfigError, Problem
+from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.tuning import Tuning
 from tiedlm.files import write_atomic
+from tiedlm.run.result import Corpus, RunFailure, RunResult
 
 COMPARISON_FILE = "comparison.json"
 EDITION = 8

@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from tiedlm.comparison.documents import OverText, ScoresOf, over_text
 from tiedlm.comparison.pairing import Pairing, pair_seeds
 from tiedlm.comparison.summary import has_split
-from tiedlm.config import Config, Execution
-from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.statistics import PairedDifference, paired_difference
+from tiedlm.config.base import Config, Execution
+from tiedlm.evaluation.statistics import PairedDifference, paired_difference
+from tiedlm.run.result import RunResult
 from tiedlm.training.config import TrainingConfig
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]

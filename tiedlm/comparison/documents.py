@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.statistics import Interval
+from tiedlm.evaluation.statistics import Interval
+from tiedlm.run.result import RunResult
 
 if TYPE_CHECKING:
     import numpy as np

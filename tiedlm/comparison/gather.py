@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tiedlm.comparison.comparison import Comparison, default_primary
 from tiedlm.comparison.question import Question, answer, stored_comparison
-from tiedlm.config import ConfigError, Problem, first_difference
-from tiedlm.experiment.config import RunConfig
-from tiedlm.experiment.measures import SMALLEST_WORTHWHILE
-from tiedlm.experiment.store import RunFolder, run_folders
+from tiedlm.config.base import ConfigError, Problem, first_difference
+from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
+from tiedlm.run.config import RunConfig
+from tiedlm.run.folder import RunFolder, run_folders
 
 
 def gather(

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from tiedlm.config import Config
-from tiedlm.experiment.results import RunResult
+from tiedlm.config.base import Config
+from tiedlm.run.result import RunResult
 
 Level = Literal["start+batches", "batches", "none"]
 _LEVELS: tuple[Level, ...] = ("none", "batches", "start+batches")  # weakest first

@@ -15,11 +15,11 @@ from tiedlm.comparison.comparison import (
     store_comparison,
     summarize,
 )
-from tiedlm.config import ConfigError
+from tiedlm.config.base import ConfigError
 from tiedlm.errors import RunError
-from tiedlm.experiment.results import RunFailure, RunResult
-from tiedlm.experiment.store import RunFolder, parse_record
 from tiedlm.experiment.tuning import Tuning
+from tiedlm.run.folder import RunFolder, parse_record
+from tiedlm.run.result import RunFailure, RunResult
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ token, which is what the differences are in. Spreads are sample standard deviati
 from collections.abc import Sequence
 from typing import Any
 
-from tiedlm.config import Config
-from tiedlm.experiment.added import Added
-from tiedlm.experiment.measures import bits_per_byte, nats_per_token, perplexity
-from tiedlm.experiment.results import (
+from tiedlm.config.base import Config
+from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity
+from tiedlm.evaluation.statistics import sample_sd
+from tiedlm.run.config import Added
+from tiedlm.run.result import (
     SPLITS,
     CurvePoint,
     Effective,
@@ -23,7 +24,6 @@ from tiedlm.experiment.results import (
     RunResult,
     SplitResult,
 )
-from tiedlm.experiment.statistics import sample_sd
 
 
 class SeedScore(Config):

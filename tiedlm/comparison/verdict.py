@@ -6,8 +6,8 @@ from typing import Self, TypeVar
 
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.significance import LEVEL
-from tiedlm.config import Config
-from tiedlm.experiment.results import RunResult
+from tiedlm.config.base import Config
+from tiedlm.run.result import RunResult
 
 UNIT = "nats per token"
 Value = TypeVar("Value")

@@ -14,11 +14,11 @@ from tiedlm.comparison.checks import Checks, Failed
 from tiedlm.comparison.comparison import COMPARISON_FILE, EDITION, Comparison, load_comparison
 from tiedlm.comparison.question import Question, make, read_outcomes
 from tiedlm.comparison.verify_tuning import check_tuning, trial_folders
-from tiedlm.config import Config, ConfigError, Problem, first_difference, parse
-from tiedlm.experiment.config import RunConfig
-from tiedlm.experiment.metrics import Metrics
-from tiedlm.experiment.results import CurvePoint, RunResult
-from tiedlm.experiment.store import RunFolder, run_folders
+from tiedlm.config.base import Config, ConfigError, Problem, first_difference, parse
+from tiedlm.run.config import RunConfig
+from tiedlm.run.folder import RunFolder, run_folders
+from tiedlm.run.metrics import Metrics
+from tiedlm.run.result import CurvePoint, RunResult
 
 TAKEN_AS_STORED = (
     "words and bytes of the text, unigram nll, parts of the model, hashes, memory, steady speed, versions, and in "

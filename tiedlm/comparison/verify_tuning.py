@@ -5,15 +5,15 @@ from pathlib import Path
 
 from tiedlm.comparison.checks import Checks
 from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison
-from tiedlm.config import parse
-from tiedlm.experiment.config import RunConfig
+from tiedlm.config.base import parse
+from tiedlm.evaluation.measures import nats_per_token
+from tiedlm.evaluation.statistics import mean
 from tiedlm.experiment.grid import settings_name, settings_of
-from tiedlm.experiment.measures import nats_per_token
-from tiedlm.experiment.plan import TUNING
 from tiedlm.experiment.plan_tuning import axes_of
-from tiedlm.experiment.statistics import mean
-from tiedlm.experiment.store import RunFolder
 from tiedlm.experiment.tuning import Trial, TrialSeed, TunedVariant, Tuning, edges_of
+from tiedlm.run.config import RunConfig
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.layout import TUNING
 
 
 def trial_folders(home: Path, tuning: Tuning) -> Iterator[RunFolder]:

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.tokenizer import Ids
 from tiedlm.streams import stream_seed
 

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tiedlm.config import Config, Count, FromList, Size, check
-from tiedlm.problems import shown
+from tiedlm.config.base import Config, Count, FromList, Size, check
+from tiedlm.config.problems import shown
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.config import SPLITS
 from tiedlm.data.counting import TextCounts
 from tiedlm.data.documents import Text

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 
-from tiedlm.config import Config
+from tiedlm.config.base import Config
 from tiedlm.data.config import SPLITS, Split
 from tiedlm.data.documents import Row, Text
 

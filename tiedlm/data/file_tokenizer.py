@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.bpe_tokenizer import FILE
 from tiedlm.data.config import FileTokenizer
 from tiedlm.data.documents import Row

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.config import SPLITS, HubCorpus, Split
 from tiedlm.data.corpus import Details, Evidence
 from tiedlm.data.counting import TextCounts

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.config import SPLITS, Documents, TextCorpus
 from tiedlm.data.corpus import Details, Evidence
 from tiedlm.data.counting import TextCounts

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pydantic
 
-from tiedlm.config import Config
+from tiedlm.config.base import Config
 from tiedlm.data.config import SPLITS, Split
 from tiedlm.data.tokenizer import Ids, Tokenizer, Tokens
 from tiedlm.files import atomic_path, write_atomic

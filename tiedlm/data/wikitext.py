@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.config import SPLITS, HubCorpus, Split, WikitextCorpus
 from tiedlm.data.corpus import Details, Evidence
 from tiedlm.data.counting import SplitCounts, TextCounts

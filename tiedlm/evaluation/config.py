@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from tiedlm.config import Config, Execution, Size
+from tiedlm.config.base import Config, Execution, Size
 
 
 class EvaluationConfig(Config):

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from tiedlm.evaluation.frequency import GroupMass, Window
-from tiedlm.head import IGNORED
+from tiedlm.kernels.nll import IGNORED
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.state import State
 from tiedlm.talk import Update

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.errors import OUTSIDE, RunError
-from tiedlm.experiment.child import run_in_child
 from tiedlm.experiment.config import Experiment
-from tiedlm.experiment.fit import check_fits
-from tiedlm.experiment.plan import Run, place
-from tiedlm.experiment.results import RunResult
-from tiedlm.experiment.store import RunFolder
+from tiedlm.run.fit import check_fits
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.layout import Run, place
+from tiedlm.run.loggers import check_loggers
+from tiedlm.run.process import run_in_child
+from tiedlm.run.result import RunResult
 from tiedlm.talk import SILENT, Talk
-from tiedlm.training.loggers import check_loggers
 
 
 def carry_out(

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from tiedlm.config import ConfigError, Problem, Raw, merge, parse, semantic
-from tiedlm.experiment.config import Candidate, RunConfig, Search, Tune
-from tiedlm.problems import field_paths, shown
+from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse, semantic
+from tiedlm.config.problems import field_paths, shown
+from tiedlm.experiment.config import Candidate, Search, Tune
+from tiedlm.run.config import RunConfig
 
 MOST_POINTS = 1000
 _NAME_LENGTH = 80

@@ -8,11 +8,12 @@ parameters in the body" is no single model.
 import math
 from collections.abc import Callable, Iterator
 
-from tiedlm.config import ConfigError, Problem
-from tiedlm.experiment.config import Added, Experiment, RunConfig
+from tiedlm.config.base import ConfigError, Problem
+from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.sizes import INNER_WIDTH, TOLERANCE
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
+from tiedlm.run.config import Added, RunConfig
 
 WIDTH, DEPTH = "+width", "+depth"
 _GRANULE = 8  # a width of what matrix kernels like ..

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from tiedlm.errors import RunError
-from tiedlm.experiment.config import Added, Candidate, Experiment, Search
+from tiedlm.evaluation.measures import nats_per_token
+from tiedlm.evaluation.statistics import mean
+from tiedlm.experiment.config import Candidate, Experiment, Search
 from tiedlm.experiment.grid import settings_name, short_key
-from tiedlm.experiment.measures import nats_per_token
-from tiedlm.experiment.plan import Run, place
-from tiedlm.experiment.results import RunFailure, RunResult
-from tiedlm.experiment.statistics import mean
 from tiedlm.experiment.tuning import Axis, Trial, TrialSeed, TunedVariant, Tuning, edges_of
+from tiedlm.run.config import Added
+from tiedlm.run.layout import Run, place
+from tiedlm.run.result import RunFailure, RunResult
 
 Outcomes = Mapping[Path, RunResult | RunFailure]
 """What came of each trial, by its folder."""

@@ -7,11 +7,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from tiedlm.config import ConfigError, Problem, Raw, merge, parse
-from tiedlm.config_file import apply_settings, find_config, read_config
-from tiedlm.experiment.config import Experiment, ExperimentKeys, RunConfig, Seed
+from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse
+from tiedlm.config.file import apply_settings, find_config, read_config
+from tiedlm.experiment.config import Experiment, ExperimentKeys
 from tiedlm.experiment.grid import axes, check_seeds, holds, laid_over, points, search
 from tiedlm.model.config import ModelConfig, ShapeConfig
+from tiedlm.run.config import RunConfig, Seed
 
 _EXPERIMENT_KEYS = tuple(ExperimentKeys.model_fields)
 

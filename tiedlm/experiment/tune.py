@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiedlm.config import first_difference
+from tiedlm.config.base import first_difference
 from tiedlm.errors import RunError
 from tiedlm.experiment.carry_out import carry_out_each, lacking_runs
 from tiedlm.experiment.config import Experiment
-from tiedlm.experiment.plan import Run
 from tiedlm.experiment.plan_tuning import Outcomes, choose, plan_tuning, tuned
-from tiedlm.experiment.results import RunFailure, RunResult
-from tiedlm.experiment.store import RunFolder
 from tiedlm.experiment.tuning import cautions_in_words, choice_in_words
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.layout import Run
+from tiedlm.run.result import RunFailure, RunResult
 from tiedlm.talk import SILENT, Talk
 
 

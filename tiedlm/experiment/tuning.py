@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from tiedlm.config import Config
+from tiedlm.config.base import Config
 
 
 class TrialSeed(Config):

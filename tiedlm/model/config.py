@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
-from tiedlm.config import Config, Fraction, Positive, Size, Whole, check, whole
-from tiedlm.problems import shown
+from tiedlm.config.base import Config, Fraction, Positive, Size, Whole, check, whole
+from tiedlm.config.problems import shown
 from tiedlm.tying.config import TiedConfig, TyingConfig
 
 _WIDEST = 2**20

@@ -1,6 +1,6 @@
 """How many parameters a model has and what a token costs: the record alone. Free of torch."""
 
-from tiedlm.config import Config
+from tiedlm.config.base import Config
 
 PARTS = (
     "input_embedding",

@@ -5,9 +5,9 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from tiedlm import head
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.initialization import initialize
+from tiedlm.kernels import nll as head
 from tiedlm.model.config import LstmConfig, ModelConfig
 from tiedlm.model.lstm import Lstm
 from tiedlm.model.positions import LearnedPositions, SinusoidalPositions

@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tiedlm.initialization import Draw
+from tiedlm.kernels.attention import LONGEST, short_attention
+from tiedlm.kernels.tracing import device_type
 from tiedlm.model.linear import Linear, Prepare
 from tiedlm.model.positions import Rotation
-from tiedlm.model.short_attention import LONGEST, short_attention
-from tiedlm.traced import device_type
 
 Activation = Callable[[Tensor], Tensor]
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from tiedlm.initialization import Draw, normal_
-from tiedlm.rooms import storage_key
+from tiedlm.kernels.gradient_buffers import storage_key
 
 Prepare = Callable[[Tensor], Tensor]
 Kept = Tensor | Callable[[], Tensor]

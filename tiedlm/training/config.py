@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tiedlm.config import Config, Count, Execution, Fraction, FromList, NonNegative, Positive, Size, Whole, check
+from tiedlm.config.base import Config, Count, Execution, Fraction, FromList, NonNegative, Positive, Size, Whole, check
 
 _OPTIMIZER_DEFAULTS: dict[str, dict[str, Any]] = {
     "adamw": {"betas": [0.9, 0.95], "eps": 1e-8},
@@ -29,7 +29,7 @@ class TrainingConfig(Config):
     What begins with `embedding_` is for the matrices of the tying (one or two, and maps where a strategy has some; no
     bias), in place of the value for all parameters: `embedding_eps` and `embedding_max_grad_norm` where not null, and
     the rate times `embedding_learning_rate_factor`. `output_max_grad_norm` is for what the head alone gives to the
-    output embedding, before anything else joins it. See tiedlm/training/limits for what each limit is a norm of.
+    output embedding, before anything else joins it. See tiedlm/training/clipping for what each limit is a norm of.
     `head` is how the objective is formed: `lean` some positions at a time (what `auto` is everywhere), `full` with the
     scores of all at once.
     Keys of an optimizer or schedule that is not chosen are null and must not be set.

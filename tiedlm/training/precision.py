@@ -6,7 +6,7 @@ from typing import Literal
 
 import torch
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.training.config import TrainingConfig
 
 PrecisionName = Literal["fp32", "bf16", "fp16"]

@@ -2,7 +2,7 @@
 
 import math
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.training.config import TrainingConfig
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from tiedlm.training.limits import GradientLimits
+from tiedlm.training.clipping import GradientLimits
 
 _MIN_LOSS_SCALE = 1e-3
 

@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from tiedlm.config import ConfigError, Problem
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.tying import config as configs
 from tiedlm.tying.base import Tying
 from tiedlm.tying.config import TyingConfig

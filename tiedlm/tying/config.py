@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from tiedlm.config import Config, Fraction, NonNegative, Positive, Size, check
-from tiedlm.problems import shown
+from tiedlm.config.base import Config, Fraction, NonNegative, Positive, Size, check
+from tiedlm.config.problems import shown
 
 Norm = Literal["fro", "mean_square"]
 Init = Literal["normal", "xavier_uniform", "by_frequency"]

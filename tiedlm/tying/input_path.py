@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from tiedlm.traced import device_type, is_traced
+from tiedlm.kernels.tracing import device_type, is_traced
 from tiedlm.tying.config import EmbeddingConfig
 
 NORM_EPS = 1e-5

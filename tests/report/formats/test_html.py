@@ -1,0 +1,219 @@
+"""A comparison as one HTML page."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run_result, runs
+from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
+from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.rows import main_records
+from tiedlm.report.figures.sentences import sentences
+from tiedlm.report.formats.html import comparison_page
+from tiedlm.report.sections.section import Part
+from tiedlm.run.result import RunFailure
+
+HOSTILE = "</style></title><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\"'\u202e"
+VOID = {"meta"}
+
+
+@dataclass
+class Read(HTMLParser):
+    """What a page holds; every element must be closed in its place."""
+
+    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    text: str = ""
+    open_tags: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin."""
+        super().__init__(convert_charrefs=True)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note it."""
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open_tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that it was the last one opened."""
+        assert self.open_tags.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Keep it, but for the style sheet."""
+        if self.open_tags and self.open_tags[-1] != "style":
+            self.text += data.replace("\xa0", " ")
+
+
+def read(comparison: Comparison) -> Read:
+    page = Read()
+    page.feed(comparison_page(comparison))
+    page.close()
+    assert page.open_tags == []
+    return page
+
+
+def with_curves(name: str = "tied") -> Comparison:
+    results = [
+        *(run.model_copy(update={"validation_curve": curve(run)}) for run in runs(name, TIED_NATS)),
+        *(run.model_copy(update={"validation_curve": curve(run)}) for run in runs("untied", UNTIED_NATS)),
+    ]
+    return summarize(results, [], "example", "untied", [name, "untied"])
+
+
+def test_it_says_the_verdict_its_conditions_and_a_sentence_of_each_variant() -> None:
+    comparison = example_comparison()
+    text = read(comparison).text
+    assert f"{comparison.statements[0]}." in text
+    assert "On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds." in text
+    for sentence in sentences(comparison).values():
+        assert sentence in text
+
+
+def test_every_figure_of_the_glance_stands_in_it() -> None:
+    comparison = example_comparison()
+    text = read(comparison).text
+    for row in main_records(comparison).rows:
+        assert row.label in text
+        for cell in row.cells:
+            assert cell in text
+
+
+def test_it_needs_nothing_beside_itself() -> None:
+    page = read(with_curves())
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    for _, attributes in page.tags:
+        assert not {"src", "style", "srcset", "xlink:href"} & attributes.keys()
+        assert not [name for name in attributes if name.startswith("on")]
+        assert (attributes.get("href") or "#").startswith("#")
+    style = comparison_page(with_curves()).partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_a_hostile_name_is_text_wherever_it_stands() -> None:
+    harmless, hostile = read(with_curves()), read(with_curves(HOSTILE))
+    assert {tag for tag, _ in hostile.tags} == {tag for tag, _ in harmless.tags}
+    assert {name for _, of in hostile.tags for name in of} == {name for _, of in harmless.tags for name in of}
+    assert hostile.text.count(HOSTILE.replace("\u202e", "?")) > 10
+    assert "\u202e" not in comparison_page(with_curves(HOSTILE))
+
+
+def test_the_links_at_the_top_lead_somewhere() -> None:
+    page = read(with_curves())
+    links = [attributes["href"] for tag, attributes in page.tags if tag == "a"]
+    places = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    assert len(links) > 4
+    assert {f"#{place}" for place in places} == {*links}
+
+
+def drawn(page: Read) -> set[str | None]:
+    return {attributes["aria-label"] for tag, attributes in page.tags if tag == "svg"}
+
+
+def test_curves_are_drawn_against_tokens_and_seconds_where_runs_were_validated() -> None:
+    curves = {
+        "Validation loss by tokens",
+        "Validation loss by time",
+        "Difference to untied on validation, while training",
+    }
+    assert curves <= drawn(read(with_curves()))
+    without = read(example_comparison())
+    assert not curves & drawn(without)
+    assert "No run was validated on its way" in without.text
+
+
+def test_each_chart_is_drawn_for_a_phone_and_for_a_desk() -> None:
+    page = read(with_curves())
+    widths = [float(attributes["width"] or 0) for tag, attributes in page.tags if tag == "svg"]
+    assert widths.count(326) * 2 == len(widths)
+    assert all(float(attributes["height"] or 0) > 50 for tag, attributes in page.tags if tag == "svg")
+
+
+def test_a_part_with_nothing_to_show_says_why_among_what_the_page_rests_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Records(("one",), (Row.of("size", ["1"]),), title="Sizes")
+    shown = Part("Shown", lambda comparison: [table], lambda comparison: [], notes=lambda comparison: ["A note."])
+    hidden = Part(
+        "Hidden", lambda comparison: [], lambda comparison: [], notes=lambda comparison: ["Nothing, for why."]
+    )
+    monkeypatch.setattr("tiedlm.report.formats.html.PARTS_BESIDE", (shown, hidden))
+    text = read(example_comparison()).text
+    assert (
+        text.index("Sizes") < text.rindex("A note.") < text.rindex("What it rests on") < text.index("Nothing, for why.")
+    )
+    assert "Hidden" not in text
+
+
+def test_what_repeats_it_comes_along() -> None:
+    text = read(example_comparison()).text
+    for words in ("tiedlm compare example.yaml", "torch 2.13.0", "learning_rate: 0.0006", "0000b0d1", "70cecece" * 8):
+        assert words in text
+
+
+def test_failures_alone_make_a_page_too() -> None:
+    failure = RunFailure(variant="untied", seed=1, kind="diverged", message="<b>not</b> finite")
+    page = read(summarize([], [failure], "example", "untied", ["tied", "untied"]))
+    assert "No run has finished" in page.text
+    assert "<b>not</b> finite" in page.text
+
+
+@pytest.mark.parametrize("num_seeds", [1, 2])
+def test_few_seeds_make_a_page_too(num_seeds: int) -> None:
+    assert "Difference to untied" in drawn(read(example_comparison(num_seeds)))
+
+
+def test_one_variant_alone_makes_a_page_too() -> None:
+    text = read(summarize([run_result("tied")], [], "example", "untied", ["tied"])).text
+    assert "There is no difference to show yet." in text
+
+
+_WRITE = """
+import sys, pathlib
+from tiedlm.comparison.comparison import load_comparison
+from tiedlm.report.formats.html import comparison_page
+page = comparison_page(load_comparison(pathlib.Path(sys.argv[1])))
+assert not {"torch", "scipy", "numpy", "matplotlib", "datasets"} & sys.modules.keys()
+"""
+
+
+def test_a_stored_comparison_becomes_a_page_without_heavy_imports(tmp_path: Path) -> None:
+    store_comparison(with_curves(), tmp_path)
+    subprocess.run([sys.executable, "-c", _WRITE, str(tmp_path)], check=True)
+
+
+def colours() -> Iterator[tuple[str, dict[str, str]]]:
+    """The colours of the light scheme, and of the dark one."""
+    style = files("tiedlm.report.formats").joinpath("report.css").read_text(encoding="utf-8")
+    light, _, dark = style.partition("prefers-color-scheme: dark")
+    for scheme, text in (("light", light), ("dark", dark.partition("\n}")[0])):
+        yield scheme, dict(re.findall(r"--([\w]+): (#[0-9a-f]{6});", text))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, as in WCAG 2.1."""
+    channels = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize(("scheme", "of"), list(colours()), ids=["light", "dark"])
+def test_words_and_lines_stand_out_from_what_they_are_on(scheme: str, of: dict[str, str]) -> None:
+    for surface in ("page", "card"):
+        for words in ("ink", "soft", "better", "worse", "even"):
+            assert contrast(of[words], of[surface]) >= 4.5, (scheme, words, surface)
+    for place in range(8):
+        assert contrast(of[f"c{place}"], of["card"]) >= 3, (scheme, place)
+    for one in range(6):
+        assert contrast(of[f"p{one}"], of[f"p{one + 1}"]) >= 1.4, "neighbours in a bar are told apart"

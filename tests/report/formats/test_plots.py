@@ -1,0 +1,53 @@
+"""Charts as files."""
+
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs
+from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.config.base import ConfigError
+from tiedlm.report.formats.plots import write_plots
+
+NAMES = {"differences", "validation-tokens", "validation-seconds", "difference-tokens", "parameters"}
+
+
+def with_curves(name: str) -> Comparison:
+    results = [
+        run.model_copy(update={"validation_curve": curve(run)})
+        for run in (*runs(name, TIED_NATS), *runs("untied", UNTIED_NATS))
+    ]
+    return summarize(results, [], "example", "untied", [name, "untied"])
+
+
+def test_without_matplotlib_the_way_out_is_named_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ConfigError, match=r"--plots: needs matplotlib: pip install 'tiedlm\[plots\]'"):
+        write_plots(example_comparison(), tmp_path / "plots")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_chart_is_a_png_and_an_svg(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    name = "<b>$x_1$</b> & $y^"
+    written = write_plots(with_curves(name), tmp_path)
+    assert {path.name for path in written} == {f"{name}.{kind}" for name in NAMES for kind in ("png", "svg")}
+    for path in written:
+        if path.suffix == ".png":
+            assert path.read_bytes().startswith(b"\x89PNG")
+        else:
+            text = "".join(ElementTree.parse(path).getroot().itertext())
+            assert name in text, "as it is, neither markup nor mathematics"
+
+
+def test_the_same_comparison_gives_the_same_files(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    one, other = (
+        {path.name: path.read_bytes() for path in write_plots(example_comparison(), tmp_path / folder)}
+        for folder in ("one", "other")
+    )
+    assert one == other

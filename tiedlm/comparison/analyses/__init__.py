@@ -1,0 +1,1 @@
+"""One file a question that is asked of finished runs."""

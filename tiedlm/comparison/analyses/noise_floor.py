@@ -1,0 +1,173 @@
+"""How far a fresh draw of the embeddings alone moves the baseline: what a difference is to be held against.
+
+The variant that shows it has the baseline's body and batches, and other starting values in its embeddings. Given those
+two, both draws have one distribution, so that the true mean of their difference is 0 and its root mean square over n
+seeds estimates its standard deviation with n degrees of freedom. It is of a difference of two runs, as
+one seed of a difference between variants is (what a draw adds to one run is less by the root of 2); that is a mean over
+seeds, and whether there is one is for its own interval to say. Free of torch.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from tiedlm.comparison.contrast import Difference, contrast
+from tiedlm.comparison.significance import sd_interval
+from tiedlm.config.base import Config
+from tiedlm.evaluation.statistics import correlation, mean, sample_sd, unpaired_interval
+from tiedlm.run.result import RunResult
+
+FEWEST_FOR_CORRELATION = 3
+
+
+class BesideNoise(Config):
+    """A judged difference beside the noise; what is null has its reason.
+
+    `times_noise` is the size of the mean difference over what a fresh draw moves one run by. `seed_correlation`
+    (Pearson) says how much of the spread over seeds the variant shares with the baseline: what pairing them buys.
+    `unpaired_difference` and its 95 % interval (Welch) are those of the means over whatever seeds either has finished.
+    """
+
+    variant: str
+    times_noise: float | None
+    times_noise_reason: str | None = None
+    seed_correlation: float | None
+    seed_correlation_reason: str | None = None
+    unpaired_difference: float | None
+    unpaired_ci95: tuple[float, float] | None
+    unpaired_reason: str | None = None
+
+
+class NoiseFloor(Config):
+    """`variant` is `of` with its embeddings drawn anew; figures are `variant` minus `of` in nats per token on `split`.
+
+    `noise` is the root mean square over `seeds`, `noise_ci95` its chi-square interval; `mean`, sample deviation `sd`
+    and the t-interval of the mean are there to check it by: the true mean is 0. No noise without its `reason`.
+    """
+
+    variant: str
+    of: str
+    split: str
+    seeds: list[int]
+    per_seed: list[float]
+    mean: float | None
+    sd: float | None
+    ci95_seeds: tuple[float, float] | None
+    noise: float | None
+    noise_ci95: tuple[float, float] | None
+    reason: str | None
+    beside: list[BesideNoise]
+
+
+def measure_noise(
+    runs: Mapping[str, Sequence[RunResult]], baseline: str, differences: Sequence[Difference]
+) -> NoiseFloor | None:
+    """The noise floor that stands among the runs of each variant; null where none does.
+
+    `differences` are the judged ones, which are held against it on the split that decides: test if it was scored.
+    """
+    redrawn = _redrawn(runs, baseline)
+    if redrawn is None:
+        return None
+    variant, of = redrawn
+    split = _deciding_split([*runs[variant], *runs[of]])
+    if split is None:
+        return None
+    found = contrast(runs[variant], runs[of], split, lambda run, split: None)
+    per_seed = found.per_seed if found.pairing.level != "none" else []
+    reason = _why_no_noise(found)
+    noise = math.sqrt(mean([difference**2 for difference in per_seed])) if reason is None else None
+    return NoiseFloor(
+        variant=variant,
+        of=of,
+        split=split,
+        seeds=found.seeds,
+        per_seed=per_seed,
+        mean=found.mean if per_seed else None,
+        sd=sample_sd(per_seed) if per_seed else None,
+        ci95_seeds=found.ci95_seeds,
+        noise=noise,
+        noise_ci95=sd_interval(noise, len(per_seed) + 1, 0.95) if noise else None,
+        reason=reason,
+        beside=[
+            _beside(difference, runs[difference.variant], runs[difference.baseline], noise)
+            for difference in differences
+            if difference.split == split
+        ],
+    )
+
+
+def _redrawn(runs: Mapping[str, Sequence[RunResult]], baseline: str) -> tuple[str, str] | None:
+    """The variant that was drawn anew and what it was drawn of: of the baseline if there are several."""
+    pairs = []
+    for variant, own in runs.items():
+        added = own[0].config.get("added")
+        if added and added["role"] == "noise_floor" and added["of"] in runs:
+            pairs.append((variant, str(added["of"])))
+    return min(pairs, key=lambda pair: pair[1] != baseline, default=None)
+
+
+def _deciding_split(runs: Sequence[RunResult]) -> str | None:
+    return next((split for split in ("test", "validation") if all(split in run.splits for run in runs)), None)
+
+
+def _why_no_noise(found: Difference) -> str | None:
+    if found.num_seeds == 0:
+        return "no seed has finished in both"
+    if found.mean is None:
+        return "the two did not score the same tokens"
+    if found.pairing.level == "none":
+        return f"the runs are not pairs ({'; '.join(found.pairing.reasons)})"
+    return "one seed says nothing of a spread" if found.num_seeds == 1 else None
+
+
+def _beside(
+    difference: Difference, variant: Sequence[RunResult], baseline: Sequence[RunResult], noise: float | None
+) -> BesideNoise:
+    times, why_no_times = _times_noise(difference, noise)
+    shared, why_not_shared = _seed_correlation(difference, variant, baseline)
+    mine, theirs = (_nats(runs, difference.split) for runs in (variant, baseline))
+    comparable = _same_tokens([*variant, *baseline], difference.split)
+    interval = unpaired_interval(mine, theirs) if comparable else None
+    reason = "they did not score the same tokens" if not comparable else "two finished seeds of each are needed"
+    return BesideNoise(
+        variant=difference.variant,
+        times_noise=times,
+        times_noise_reason=why_no_times,
+        seed_correlation=shared,
+        seed_correlation_reason=why_not_shared,
+        unpaired_difference=mean(mine) - mean(theirs) if comparable else None,
+        unpaired_ci95=interval,
+        unpaired_reason=None if interval else reason,
+    )
+
+
+def _times_noise(difference: Difference, noise: float | None) -> tuple[float | None, str | None]:
+    if difference.mean is None or difference.pairing.level == "none":
+        return None, "the runs are not pairs"
+    if not noise:
+        return None, "there is no noise to hold it against"
+    return abs(difference.mean) / noise, None
+
+
+def _seed_correlation(
+    difference: Difference, variant: Sequence[RunResult], baseline: Sequence[RunResult]
+) -> tuple[float | None, str | None]:
+    if difference.mean is None:
+        return None, "they did not score the same tokens"
+    if difference.num_seeds < FEWEST_FOR_CORRELATION:
+        return None, f"at least {FEWEST_FOR_CORRELATION} seeds in common are needed"
+    in_common = set(difference.seeds)
+    mine, theirs = (
+        _nats([run for run in runs if run.seed in in_common], difference.split) for runs in (variant, baseline)
+    )
+    found = correlation(mine, theirs)
+    return found, None if found is not None else "one of the two is the same for every seed"
+
+
+def _nats(runs: Sequence[RunResult], split: str) -> list[float]:
+    return [run.splits[split].nll / run.splits[split].tokens for run in runs]
+
+
+def _same_tokens(runs: Sequence[RunResult], split: str) -> bool:
+    scored = {(run.hashes.tokens, run.splits[split].tokens) for run in runs}
+    return len(scored) == 1 and all(tokens > 0 for _, tokens in scored)

@@ -1,0 +1,1 @@
+"""What a config file may say, and what is wrong with one."""

@@ -1,0 +1,101 @@
+"""From raw mappings to frozen, validated models, with every mistake named by its dotted key. Free of torch."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from tiedlm.config.merge import Raw as Raw
+from tiedlm.config.merge import merge as merge
+from tiedlm.config.problems import problems_in, shown
+from tiedlm.errors import ConfigError as ConfigError
+from tiedlm.errors import Problem as Problem
+
+
+class Config(BaseModel):
+    """Base of every config model: frozen, strict about types, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
+
+
+def whole(value: object) -> object:
+    """1e8 is a float in YAML but a whole number to its writer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _pair(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _name(value: str) -> str:
+    wanted = "must be a name of letters, digits and . _ + = @ -, a letter or digit first, at most 100 characters"
+    check(_NAME.fullmatch(value) is not None, f"{shown(value)}: {wanted}")
+    return value
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@-]{0,99}")
+Whole = Annotated[int, BeforeValidator(whole)]
+Count = Annotated[int, BeforeValidator(whole), Field(gt=0, lt=2**63)]
+Size = Annotated[int, BeforeValidator(whole), Field(gt=0, le=2**24)]
+"""A length in one dimension; far above any that makes sense, and far below those that overflow a tensor's size."""
+NonNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+FromList = BeforeValidator(_pair)
+"""A tuple in a strict model, written as a list in YAML: `Annotated[tuple[float, float], FromList]`."""
+Name = Annotated[str, AfterValidator(_name)]
+"""A name that becomes a folder: letters, digits and . _ + = @ -, at most 100 of them."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Marks a field that says how to carry a run out, not what it computes: no part of the run's identity."""
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse(
+    model: type[Model], raw: Mapping[str, Any], source: str = "", prefix: str = "", beside: Sequence[str] = ()
+) -> Model:
+    """Validate `raw` as `model`.
+
+    Raises ConfigError with every mistake at once; each key is dotted and starts with `prefix`. `beside` are other keys
+    that an unknown one may have meant.
+    """
+    try:
+        return model.model_validate(raw)
+    except pydantic.ValidationError as error:
+        raise ConfigError(*problems_in(error, model, raw, prefix, beside), source=source) from None
+
+
+def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
+    """The flat dotted keys that say what a run computes; fields marked `Execution` are left out."""
+    keys: dict[str, Any] = {}
+    for name, field in type(config).model_fields.items():
+        if any(isinstance(mark, Execution) for mark in field.metadata):
+            continue
+        value = getattr(config, name)
+        if isinstance(value, BaseModel):
+            keys |= semantic(value, f"{prefix}{name}.")
+        else:
+            keys[prefix + name] = value
+    return keys
+
+
+def first_difference(one: BaseModel, other: BaseModel) -> tuple[str, object, object] | None:
+    """The first semantic key in which two configs differ, with both values; None where they mean the same run."""
+    mine, theirs = semantic(one), semantic(other)
+    for key in [*mine, *theirs]:
+        if mine.get(key) != theirs.get(key):
+            return key, mine.get(key), theirs.get(key)
+    return None
+
+
+def check(condition: bool, message: str) -> None:
+    """Refuse a combination of values inside a pydantic validator."""
+    if not condition:
+        raise ValueError(message)

@@ -1,0 +1,1 @@
+"""Memory and counts of what has not run."""

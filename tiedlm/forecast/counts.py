@@ -1,0 +1,15 @@
+"""Exact parameter counts of a model that is not built: it is made without memory for its values. Free of torch."""
+
+from tiedlm.model.config import ModelConfig
+from tiedlm.model.counts import ParameterCounts
+
+
+def count_model(model: ModelConfig, vocab_size: int, max_seq_len: int, seq_len: int) -> ParameterCounts:
+    """Count without allocating."""
+    import torch
+
+    from tiedlm.model.language_model import build_model
+    from tiedlm.model.parameters import count_parameters
+
+    with torch.device("meta"):
+        return count_parameters(build_model(model, vocab_size, max_seq_len), seq_len)

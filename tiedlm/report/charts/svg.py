@@ -1,0 +1,63 @@
+"""What charts are drawn of: SVG of a given width, its colours and strokes left to the page (report.css)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tiedlm.report.charts.markup import Markup, element
+from tiedlm.report.charts.scale import Scale, decimals_for
+
+NUM_COLOURS = 8
+WIDE = 480
+"""From here on there is room for labels beside the marks."""
+LETTER = 6.6
+"""About as wide as a letter of the axes' labels."""
+
+
+def colour(place: int) -> str:
+    """The class that gives a variant its colour."""
+    return f"c{place % NUM_COLOURS}"
+
+
+def svg(title: str, width: float, height: float, *children: Markup) -> Markup:
+    """A drawing, named for those who cannot see it."""
+    box = {"viewBox": f"0 0 {width:g} {height:g}", "role": "img", "aria_label": title}
+    return element("svg", *children, width=width, height=height, **box)
+
+
+def text(x: float, y: float, words: str, anchor: str = "start", class_: str = "axis") -> Markup:
+    """Words that begin, end or have their middle at a point."""
+    return element("text", words, x=x, y=y, text_anchor=anchor, class_=class_)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """A straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def polygon(points: list[tuple[float, float]]) -> str:
+    """Points as SVG writes them."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The place for the marks, within the axes."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def across(self, scale: Scale, written: Callable[[float], str], at_most: int) -> Iterator[Markup]:
+        """Grid lines for a horizontal axis, each with its value below."""
+        for tick in scale.ticks(at_most):
+            yield line(scale(tick), self.top, scale(tick), self.bottom, "grid")
+            yield text(scale(tick), self.bottom + 16, written(tick), "middle")
+
+    def up(self, scale: Scale, at_most: int) -> Iterator[Markup]:
+        """Grid lines for a vertical axis, each with its value on the left."""
+        ticks = scale.ticks(at_most)
+        decimals = decimals_for(ticks)
+        for tick in ticks:
+            yield line(self.left, scale(tick), self.right, scale(tick), "grid")
+            yield text(self.left - 6, scale(tick) + 4, f"{tick:.{decimals}f}", "end")

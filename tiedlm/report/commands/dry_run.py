@@ -1,0 +1,110 @@
+"""A plan on the terminal, before it is carried out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from tiedlm.report.figures import numbers
+from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.formats.page import Page
+from tiedlm.run.result import ENDED
+
+
+def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Print what a plan will take; `runs` as in the JSON of `--dry-run`."""
+    page = Page(console)
+    trials = [run for run in runs if run["trial_of"] is not None]
+    if trials:
+        page.records(_trial_records(trials))
+        page.blank()
+    _render_runs([run for run in runs if run["trial_of"] is None], page)
+    to_do = [run for run in runs if run["state"] not in ENDED]
+    page.prose(_how_many(len(runs), len(to_do)))
+    for line in _about_trials(trials, runs):
+        page.prose(line)
+    page.prose(
+        f"Memory is the peak of a training step as predicted{_where(runs)}, without what kernels take for themselves. "
+        "Disk is that of the checkpoints."
+    )
+    if any(run["steps"] is None or run["parameters"] is None for run in runs):
+        page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
+    if any(run["parameters"] is not None and not run["vocab_size_is_known"] for run in runs):
+        page.prose(
+            "Parameters, memory and disk are those of the vocabulary asked for; where the text gives fewer types they "
+            "are less, as `tiedlm prepare` will tell."
+        )
+
+
+def _how_many(runs: int, to_do: int) -> str:
+    if runs == 1:
+        return "One run, not finished." if to_do else "One run, finished."
+    return f"{runs} runs, {to_do} of them not finished."
+
+
+def _render_runs(runs: Sequence[Mapping[str, Any]], page: Page) -> None:
+    rows = (
+        Row.of("state", (run["state"] for run in runs)),
+        Row.of("steps", (numbers.count(run["steps"]) for run in runs)),
+        Row.of("tokens", (numbers.count(run["tokens"]) for run in runs)),
+        Row.of("parameters", (numbers.count(run["parameters"]) for run in runs)),
+        Row.of("memory", (_memory(run["predicted_peak_bytes"]) for run in runs)),
+        Row.of("disk", (numbers.memory(run["disk_bytes"]) for run in runs)),
+    )
+    page.records(Records(tuple(run["label"] for run in runs), rows, across="lines"))
+    page.blank()
+    sizes = _size_records(runs)
+    if sizes is not None:
+        page.records(sizes)
+        page.blank()
+
+
+def _trial_records(trials: Sequence[Mapping[str, Any]]) -> Records:
+    """A line for each point of the grid and seed, a column for each variant."""
+    states = {(run["variant"], run["seed"], run["trial_of"]): run["state"] for run in trials}
+    points = list(dict.fromkeys((run["variant"], run["seed"]) for run in trials))
+    rows = [
+        Row.of(variant, (states[(*point, variant)] for point in points))
+        for variant in dict.fromkeys(run["trial_of"] for run in trials)
+    ]
+    names = tuple(f"{settings}, seed {seed}" for settings, seed in points)
+    return Records(names, tuple(rows), across="lines", title="Trials")
+
+
+def _about_trials(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not trials:
+        return
+    tokens = [run["tokens"] for run in trials]
+    size = "" if None in tokens else f" of {numbers.count(sum(tokens))} tokens in all"
+    if len(trials) == 1:
+        yield f"One of them is a trial{size.removesuffix(' in all')}; its weights are not kept."
+    else:
+        yield f"{len(trials)} of them are trials{size}; their weights are not kept."
+    if any(run["state"] == "waits" for run in runs):
+        yield "The others wait for the settings that these choose, and are shown with the first of them."
+
+
+def _size_records(runs: Sequence[Mapping[str, Any]]) -> Records | None:
+    """What a token costs in each variant, where that is not the same in all."""
+    first = {run["variant"]: run for run in reversed(runs)}
+    variants = [first[name] for name in dict.fromkeys(run["variant"] for run in runs)]
+    if len({run["flops_per_token"] for run in variants}) == 1:
+        return None
+    rows = (
+        Row.of("parameters", (numbers.count(run["parameters"]) for run in variants)),
+        Row.of("FLOPs per token", (numbers.count(run["flops_per_token"]) for run in variants)),
+        Row.of("layers", (numbers.count(run["num_layers"]) for run in variants)),
+        Row.of("inner width", (numbers.count(run["inner_width"]) for run in variants)),
+    )
+    return Records(tuple(run["variant"] for run in variants), rows, across="lines", title="Variants of unequal cost")
+
+
+def _memory(num_bytes: int | None) -> str:
+    return numbers.NOTHING if num_bytes is None else numbers.memory(num_bytes)
+
+
+def _where(runs: Sequence[Mapping[str, Any]]) -> str:
+    """ " for cuda, bf16, micro-batches of 64"."""
+    found = [run["predicted"] for run in runs if run["predicted"]]
+    places = dict.fromkeys(f"{f['device']}, {f['precision']}, micro-batches of {f['micro_batch_size']}" for f in found)
+    return f" for {' / '.join(places)}" if places else ""

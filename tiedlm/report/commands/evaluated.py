@@ -1,0 +1,41 @@
+"""One split scored again, on the terminal."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+
+from tiedlm.report.figures.numbers import count, decimal
+from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.formats.page import Page
+
+
+def render_evaluated(document: Mapping[str, Any], console: Console) -> None:
+    """Print what `tiedlm evaluate --json` holds."""
+    page = Page(console)
+    page.prose(f"{document['run']}: {document['split']} split", "bold")
+    page.blank()
+    page.records(Records((document["split"],), tuple(_rows(document))))
+    reasons = {document[f"{unit}_reason"] for unit in ("words", "bytes")} - {None}
+    for reason in sorted(reasons):
+        page.blank()
+        page.prose(f"–: {reason}.")
+
+
+def _rows(document: Mapping[str, Any]) -> Iterator[Row]:
+    for label, key, decimals in (
+        ("perplexity per token", "token_perplexity", 2),
+        ("perplexity per word", "word_perplexity", 2),
+        ("bits per byte", "bits_per_byte", 4),
+        ("nll per token, nats", "nats_per_token", 4),
+        ("unigram perplexity", "unigram_perplexity", 2),
+    ):
+        yield Row(label, (decimal(document[key], decimals),))
+    for key in ("tokens", "words", "bytes", "documents"):
+        yield Row(key, (count(document[key]),))
+    if document["state_carried"]:
+        yield Row("window", ("none: the state is carried",))
+    else:
+        yield Row("window, tokens", (count(document["seq_len"]),))
+        yield Row("stride, tokens", (count(document["stride"]),))
+    yield Row("precision of the body", (document["precision"],))

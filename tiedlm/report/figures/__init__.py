@@ -1,0 +1,1 @@
+"""From a comparison to the figures and sentences that people read."""

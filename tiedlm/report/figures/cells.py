@@ -1,0 +1,94 @@
+"""The cells of a table with a column for each variant: from a variant to what is written of it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.summary import SeedRun, SplitSummary, VariantSummary
+from tiedlm.comparison.verdict import signed_together
+from tiedlm.report.figures import numbers
+from tiedlm.report.figures.records import Row
+
+Cell = Callable[[VariantSummary], str]
+
+
+def shown_variants(comparison: Comparison) -> list[VariantSummary]:
+    """Those with a column of their own: all but the baseline drawn anew, unless it is looked at for its own sake."""
+    return [
+        variant
+        for variant in comparison.variants
+        if variant.name == comparison.baseline or not (variant.added and variant.added.role == "noise_floor")
+    ]
+
+
+def places_of(comparison: Comparison) -> dict[str, int]:
+    """Which colour each variant has: its place among those that are shown."""
+    return {variant.name: place for place, variant in enumerate(shown_variants(comparison))}
+
+
+def variant_row(label: str, variants: Sequence[VariantSummary], cell: Cell, depth: int = 0, brief: str = "") -> Row:
+    """A row with a cell for each variant; `brief` is a shorter label for where there is less room."""
+    row = Row.of(label, map(cell, variants), depth)
+    return replace(row, brief=(replace(row, label=brief),)) if brief else row
+
+
+def part_label(part: str) -> str:
+    """ "shared embedding" for shared_embedding."""
+    return part.replace("_", " ")
+
+
+def over_seeds(variants: Sequence[VariantSummary]) -> str:
+    """ ", all seeds" behind the label of a sum over several seeds."""
+    return ", all seeds" if any(len(variant.seeds) > 1 for variant in variants) else ""
+
+
+def present(variants: Sequence[VariantSummary], splits: Iterator[str] | Sequence[str]) -> list[str]:
+    """Those of the splits that any variant scored."""
+    return [split for split in splits if any(split in variant.splits for variant in variants)]
+
+
+def of_split(split: str, shown: Callable[[SplitSummary], str]) -> Cell:
+    """A figure of one split, nothing where a variant did not score it."""
+    return lambda variant: shown(variant.splits[split]) if split in variant.splits else numbers.NOTHING
+
+
+def perplexity_cell(split: str) -> Cell:
+    """Perplexity per token, with its spread over seeds."""
+    return of_split(split, lambda s: numbers.spread(s.token_perplexity, s.token_perplexity_sd, 2))
+
+
+def nats_cell(split: str) -> Cell:
+    """Nats per token."""
+    return of_split(split, lambda s: numbers.decimal(s.nats_per_token, 4))
+
+
+def of_runs(shown: Callable[[SeedRun], str]) -> Cell:
+    """What the runs of a variant have in common, or each of the things they differ in."""
+    return lambda variant: " / ".join(dict.fromkeys(shown(run) for run in variant.runs))
+
+
+def difference_cell(difference: Difference | None) -> str:
+    """ "-0.031 [-0.040, -0.022]"; without an interval the difference alone."""
+    return " ".join(part for part in difference_parts(difference) if part)
+
+
+def difference_parts(difference: Difference | None) -> tuple[str, str]:
+    """The difference, and its interval where there is one."""
+    if difference is None or difference.mean is None:
+        return numbers.NOTHING, ""
+    if difference.ci95_seeds is None:
+        return signed_together(difference.mean)[0], ""
+    middle, low, high = signed_together(difference.mean, difference.ci95_seeds)
+    return middle, f"[{low}, {high}]"
+
+
+def document_interval(difference: Difference) -> str:
+    """ "[-0.040, -0.022]" over documents, with the decimals of the difference where they tell the ends apart."""
+    if difference.mean is None or difference.ci95_text is None:
+        return numbers.NOTHING
+    decimals = len(signed_together(difference.mean, difference.ci95_seeds)[0].partition(".")[2])
+    low, high = (f"{end:+.{decimals}f}" for end in difference.ci95_text)
+    if low == high:
+        _, low, high = signed_together(difference.mean, difference.ci95_text)
+    return f"[{low}, {high}]"

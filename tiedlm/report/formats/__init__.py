@@ -1,0 +1,1 @@
+"""Terminal, HTML, Markdown, LaTeX, CSV, plots."""

@@ -1,0 +1,106 @@
+"""A comparison as a LaTeX table for a paper: no package needed, and nothing in a name is a command."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.report.figures import remarks
+from tiedlm.report.figures.plain import glued, one_line
+from tiedlm.report.figures.records import Records
+from tiedlm.report.figures.rows import main_records
+
+_WRITTEN = {
+    **{symbol: f"\\{symbol}" for symbol in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\ensuremath{<}",
+    ">": r"\ensuremath{>}",
+    "|": r"\ensuremath{|}",
+    "±": r"\ensuremath{\pm}",
+    "×": r"\ensuremath{\times}",
+    "−": r"\ensuremath{-}",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "·": r"\ensuremath{\cdot}",
+    "\xa0": "~",
+    "[": "{[}",
+    "]": "{]}",
+}
+_MINUS = re.compile(r"(?<![\w.+@=-])-(?=\d)")
+"""Before a number, and not within a name."""
+
+_MOST_COLUMNS = 3
+"""As many variants stand side by side within the text of an article."""
+
+
+def comparison_latex(comparison: Comparison) -> str:
+    """One `table` with its caption, or several where there are many variants, to `\\input` into any document."""
+    label = f"tab:{_label(comparison.experiment)}"
+    written = [f"% {one_line(comparison.experiment)}, by tiedlm; \\input this file"]
+    for index, part in enumerate(_parts(comparison)):
+        caption = f"Table~\\ref{{{label}}}, continued." if index else escape(comparison.verdict)
+        written += [
+            r"\begin{table}",
+            r"\centering",
+            r"\small",
+            *_tabular(part),
+            rf"\caption{{{caption}}}",
+            *([] if index else [rf"\label{{{label}}}", *_note(list(remarks.legend(comparison)))]),
+            r"\end{table}",
+        ]
+    return "\n".join([*written, ""])
+
+
+def _note(lines: Sequence[str]) -> Iterator[str]:
+    """How to read the table, in small letters below its caption."""
+    yield r"\par\begin{minipage}{0.95\linewidth}\footnotesize"
+    yield from (rf"{escape(line)}\par" for line in lines)
+    yield r"\end{minipage}"
+
+
+def escape(text: str) -> str:
+    """`text` on one line, none of it a command; letters that LaTeX does not know as they are by their number."""
+    signed = _MINUS.sub("−", glued(one_line(text)))
+    return "".join(_WRITTEN.get(symbol) or _letter(symbol) for symbol in signed)
+
+
+def _letter(symbol: str) -> str:
+    if symbol.isascii():
+        return symbol
+    is_latin = symbol.isalpha() and ord(symbol) < 0x180  # what pdflatex reads without a package
+    return symbol if is_latin else f"{{[}}U+{ord(symbol):04X}{{]}}"
+
+
+def _parts(comparison: Comparison) -> list[Records]:
+    """As many variants as fit the width; with more than two, a difference and its interval are on two lines."""
+    records = main_records(comparison)
+    num_variants = len(records.names)
+    if num_variants > 2:
+        records = records.in_brief()
+    return records.in_parts(max(1, math.ceil(num_variants / _MOST_COLUMNS)))
+
+
+def _tabular(records: Records) -> Iterator[str]:
+    header, lines = records.table()
+    yield rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
+    yield r"\hline"
+    yield _row(header)
+    yield r"\hline\noalign{\smallskip}"
+    yield from map(_row, lines)
+    yield r"\hline"
+    yield r"\end{tabular}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    label = cells[0].lstrip(" ")
+    indent = r"\quad " if label != cells[0] else ""
+    return rf"{indent}{' & '.join(map(escape, (label, *cells[1:])))} \\"
+
+
+def _label(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return "".join(symbol if symbol.isalnum() else "-" for symbol in plain)

@@ -1,0 +1,150 @@
+"""The budget: what more parameters cost, what they buy, and who is ahead with equally many."""
+
+from collections.abc import Iterator, Sequence
+
+from tiedlm.comparison.analyses.budget import BreakEven, Budget
+from tiedlm.comparison.analyses.equal_parameters import MatchedBody
+from tiedlm.comparison.analyses.purchase import Purchase
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
+from tiedlm.report.figures import numbers
+from tiedlm.report.figures.cells import difference_cell
+from tiedlm.report.figures.records import Records, Row
+
+_MOST_SAID = 3
+
+
+def budget_remarks(comparison: Comparison) -> Iterator[str]:
+    """Two sentences: what holds at equal parameters, and the break-even of the primary comparison."""
+    budget = comparison.budget
+    if budget is None:
+        return
+    said = [each.statement for each in budget.equal_parameters]
+    if said:
+        more = f"; {len(said) - _MOST_SAID} more variants in the details" if len(said) > _MOST_SAID else ""
+        yield f"{_capital('; '.join(said[:_MOST_SAID]))}{more}."
+    chosen = min(budget.break_even, key=lambda each: each.variant != comparison.primary, default=None)
+    if chosen is not None:
+        num_seeds = comparison.conditions.num_seeds if comparison.conditions else 0
+        yield f"Break-even: {_cost(chosen.outright)}{_gain(chosen.outright, num_seeds)}{_in_body(chosen, num_seeds)}."
+
+
+def budget_records(comparison: Comparison) -> list[Records]:
+    """Every purchase with its price, then with what it buys, then the bodies of equal size."""
+    budget = comparison.budget
+    if budget is None:
+        return []
+    purchases = [bought for each in budget.break_even for bought in (each.outright, *each.in_body)]
+    bodies = [body for each in budget.equal_parameters for body in each.bodies]
+    return [
+        *([_price_records(purchases), _gain_records(purchases, budget)] if purchases else []),
+        *([_body_records(bodies, comparison.baseline)] if bodies else []),
+    ]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _cost(bought: Purchase) -> str:
+    """ "untied has 524,288 parameters more than tied (+56.9 %), 8.0 MiB more for good with adamw, no more FLOPs"."""
+    more = f"{bought.larger} has {bought.parameters:,} parameters more than {bought.smaller}"
+    kept = ""
+    if bought.persistent_bytes is not None:
+        optimizer = f" with {bought.optimizer}" if bought.optimizer else ""
+        kept = f", {numbers.memory(bought.persistent_bytes)} more for good{optimizer}"
+    return f"{more} ({bought.parameters_percent:+.1f} %){kept} and {_flops(bought)}"
+
+
+def _flops(bought: Purchase) -> str:
+    if bought.flops_per_token == 0:
+        return "as many FLOPs per token"
+    return f"{bought.flops_per_token:+,} FLOPs per token ({bought.flops_percent:+.1f} %)"
+
+
+def _gain(bought: Purchase, num_seeds: int) -> str:
+    """ ", which buys +0.117 nats per token on test (95 % interval +0.087 to +0.147; above 0 is a lower loss)"."""
+    if bought.bought is None:
+        return f"; what that buys cannot be told: {bought.bought_reason}"
+    size = signed_together(bought.bought, bought.bought_ci95)[0]
+    told = "; ".join([*_how_sure(bought, num_seeds), "above 0 is a lower loss"])
+    return f", which buys {size} {UNIT} on {bought.split} ({told})"
+
+
+def _how_sure(bought: Purchase, num_seeds: int) -> list[str]:
+    """ "95 % interval +0.087 to +0.147", or why there is none; with how many seeds where these are not all."""
+    if bought.bought is None or bought.bought_ci95 is None:
+        return [bought.bought_reason] if bought.bought_reason else []
+    _, low, high = signed_together(bought.bought, bought.bought_ci95)
+    return [f"95 % interval {low} to {high}{over_seeds_in_common(bought.num_seeds, num_seeds)}"]
+
+
+def _in_body(chosen: BreakEven, num_seeds: int) -> str:
+    """ "; as many in the body of tied buy +0.151 by width (.., +53.1 % FLOPs) and +0.203 by depth (..)"."""
+    told = [(bought, bought.bought) for bought in chosen.in_body if bought.bought is not None]
+    if not told:
+        return ""
+    pair = (chosen.variant, chosen.baseline)
+    owners = sorted({name for bought, _ in told for name in (bought.larger, bought.smaller) if name in pair})
+    said = [
+        f"{signed_together(nats, bought.bought_ci95)[0]} by {bought.spent_on} "
+        f"({', '.join([*_how_sure(bought, num_seeds), f'{bought.flops_percent:+.1f} % FLOPs'])})"
+        for bought, nats in told
+    ]
+    return f"; as many in the body of {' or '.join(owners)} buy {' and '.join(said)}"
+
+
+def _names(purchases: Sequence[Purchase]) -> tuple[str, ...]:
+    return tuple(f"{bought.larger} over {bought.smaller}" for bought in purchases)
+
+
+def _price_records(purchases: Sequence[Purchase]) -> Records:
+    rows = (
+        Row.of("parameters", (f"{bought.parameters:+,}" for bought in purchases)),
+        Row.of("for good", (_memory(bought) for bought in purchases)),
+        Row.of("FLOPs", (f"{bought.flops_percent:+.1f} %" for bought in purchases)),
+        Row.of("tokens/s", (_percent(bought.tokens_per_second_percent) for bought in purchases)),
+    )
+    return Records(_names(purchases), rows, across="lines", title="What more parameters cost (speed as measured)")
+
+
+def _memory(bought: Purchase) -> str:
+    return numbers.NOTHING if bought.persistent_bytes is None else numbers.memory(bought.persistent_bytes)
+
+
+def _percent(value: float | None) -> str:
+    return numbers.NOTHING if value is None else f"{value:+.1f} %"
+
+
+def _gain_records(purchases: Sequence[Purchase], budget: Budget) -> Records:
+    rows = (
+        Row.of("spent on", (bought.spent_on for bought in purchases)),
+        Row.of("nats per token", (_gain_cell(bought) for bought in purchases)),
+        Row.of("seeds", (numbers.count(bought.num_seeds) for bought in purchases)),
+    )
+    title = f"What they buy on {budget.split} (above 0: a lower loss)"
+    return Records(_names(purchases), rows, across="lines", title=title)
+
+
+def _gain_cell(bought: Purchase) -> str:
+    if bought.bought is None:
+        return f"{numbers.NOTHING} ({bought.bought_reason})"
+    middle, *ends = signed_together(bought.bought, bought.bought_ci95)
+    return f"{middle} [{', '.join(ends)}]" if ends else middle
+
+
+def _body_records(bodies: Sequence[MatchedBody], baseline: str) -> Records:
+    rows = (
+        Row.of("parameters", (numbers.count(body.parameters) for body in bodies)),
+        Row.of(f"against {baseline}", (f"{body.percent_off:+.2f} %" for body in bodies), 1),
+        Row.of("FLOPs per token", (numbers.count(body.flops_per_token) for body in bodies)),
+        Row.of("layers", (numbers.count(body.num_layers) for body in bodies)),
+        Row.of("inner width", (numbers.count(body.inner_width) for body in bodies)),
+        Row.of("difference", (difference_cell(body.difference) for body in bodies)),
+        Row.of("verdict by itself", (body.difference.verdict.replace("_", " ") for body in bodies)),
+        Row.of("equal to the last bit", (_PAIRED[body.difference.pairing.level] for body in bodies)),
+    )
+    return Records(tuple(body.variant for body in bodies), rows, title=f"Bodies of the size of {baseline}")
+
+
+_PAIRED = {"start+batches": "start, batches", "batches": "batches", "none": "no pairs"}

@@ -1,0 +1,97 @@
+"""The noise floor: how far a fresh draw of the embeddings moves a run, and every difference beside that."""
+
+from collections.abc import Iterator
+
+from tiedlm.comparison.analyses.noise_floor import BesideNoise, NoiseFloor
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.verdict import UNIT, signed_together
+from tiedlm.report.figures import numbers
+from tiedlm.report.figures.records import Records, Row
+
+_MOST_SAID = 3
+
+
+def noise_floor_remarks(comparison: Comparison) -> Iterator[str]:
+    """One sentence: how far a fresh draw moves a run, and how many times that the differences are."""
+    floor = comparison.noise_floor
+    if floor is None:
+        return
+    if floor.noise is None:
+        moved = "" if floor.mean is None else f"; it moved {floor.of} by {signed_together(floor.mean)[0]} {UNIT}"
+        yield f"Noise floor, a fresh draw of the embeddings alone: {floor.reason}{moved}."
+        return
+    if not floor.noise:
+        yield f"Noise floor: a fresh draw of the embeddings alone moves no run of {floor.of}."
+        return
+    size, low, high = (end.lstrip("+") for end in signed_together(floor.noise, floor.noise_ci95))
+    over = f"root mean square over {len(floor.seeds)} seeds, 95 % interval {low} to {high}"
+    yield (
+        f"Noise floor: a fresh draw of the embeddings alone moves a run of {floor.of} by {size} {UNIT} on "
+        f"{floor.split} ({over}){_times(floor)}."
+    )
+
+
+def _times(floor: NoiseFloor) -> str:
+    known = [(beside.variant, beside.times_noise) for beside in floor.beside if beside.times_noise is not None]
+    said = [f"{f'{times:.1f}' if times else '0'} times that for {variant}" for variant, times in known[:_MOST_SAID]]
+    return f"; the mean difference is {', '.join(said)}" if said else ""
+
+
+def noise_floor_records(comparison: Comparison) -> list[Records]:
+    """The noise with what to check it by, then each difference beside it."""
+    floor = comparison.noise_floor
+    if floor is None:
+        return []
+    title = f"Noise floor: {floor.variant} minus {floor.of} on {floor.split}, {UNIT}"
+    rows = [
+        Row.of("a fresh draw moves a run by", (_size(floor.noise, floor.noise_ci95, floor.reason),)),
+        Row.of("mean (0 is expected)", (_with_interval(floor.mean, floor.ci95_seeds, floor.reason),)),
+        Row.of("sample deviation", (_size(floor.sd, None, floor.reason),)),
+        *(
+            Row.of(f"seed {seed}", (signed_together(value)[0],), 1)
+            for seed, value in zip(floor.seeds, floor.per_seed, strict=False)
+        ),
+    ]
+    records = [Records((floor.variant,), tuple(rows), title=title)]
+    if floor.beside:
+        records.append(_beside_records(floor.beside, comparison.baseline))
+    return records
+
+
+def _beside_records(beside: list[BesideNoise], baseline: str) -> Records:
+    rows = [
+        Row.of(
+            "mean difference / that of a fresh draw", (_figure(b.times_noise, b.times_noise_reason, 1) for b in beside)
+        ),
+        Row.of(
+            f"seed correlation with {baseline}",
+            (_figure(b.seed_correlation, b.seed_correlation_reason, 2) for b in beside),
+        ),
+        Row.of(
+            "difference without pairing (Welch)",
+            (_with_interval(b.unpaired_difference, b.unpaired_ci95, b.unpaired_reason) for b in beside),
+        ),
+    ]
+    return Records(tuple(b.variant for b in beside), tuple(rows), title="Differences beside the noise")
+
+
+def _figure(value: float | None, reason: str | None, decimals: int) -> str:
+    return f"{numbers.NOTHING} ({reason})" if value is None else numbers.decimal(value, decimals)
+
+
+def _with_interval(value: float | None, interval: tuple[float, float] | None, reason: str | None) -> str:
+    """ "+0.012 [-0.003, +0.027]"; the reason where there is no interval."""
+    why = f" ({reason})" if reason else ""
+    if value is None:
+        return f"{numbers.NOTHING}{why}"
+    if interval is None:
+        return f"{signed_together(value)[0]}{why}"
+    decimals = len(signed_together((interval[1] - interval[0]) / 2)[0].partition(".")[2])  # no more than it is sure of
+    middle, low, high = (f"{number:+.{decimals}f}" for number in (value, *interval))
+    return f"{middle} [{low}, {high}]"
+
+
+def _size(value: float | None, interval: tuple[float, float] | None, reason: str | None) -> str:
+    """As `_with_interval`, of what has no sign."""
+    shown = _with_interval(value, interval, reason)
+    return shown if value is None else shown.replace("+", "")

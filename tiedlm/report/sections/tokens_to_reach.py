@@ -1,0 +1,78 @@
+"""How many tokens each variant needs to get as far as the baseline."""
+
+from collections.abc import Iterator, Sequence
+
+from tiedlm.comparison.analyses.tokens_to_reach import SeedReach, TokensToReach, VariantReach
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.report.figures import numbers
+from tiedlm.report.figures.records import Records, Row
+
+
+def reach_remarks(comparison: Comparison) -> Iterator[str]:
+    """One sentence, where there are figures."""
+    reach = comparison.tokens_to_reach
+    if reach is None:
+        return
+    others = [one for one in reach.variants if one.variant != reach.baseline]
+    there = [f"{one.variant} after {_tokens(one.tokens)} tokens" + _of(one, reach) for one in others if one.tokens]
+    if there:
+        not_there = [f"; {one.variant}: {one.reason}" for one in others if one.tokens is None]
+        yield f"Validation: {_what(reach)} is reached by {', '.join(there)}{''.join(not_there)}; {_over(others)}."
+
+
+def _over(others: Sequence[VariantReach]) -> str:
+    """Over how many seeds, which is all that is known of how sure it is."""
+    counts = sorted({len(one.per_seed) for one in others if one.tokens})
+    if counts == [1]:
+        return "of one seed, which has no spread"
+    return f"means over {' or '.join(map(str, counts))} seeds, without an interval"
+
+
+def _of(one: VariantReach, reach: TokensToReach) -> str:
+    return "" if one.share is None else f" ({100 * one.share:.0f} % of what {reach.baseline} itself takes)"
+
+
+def reach_records(comparison: Comparison) -> list[Records]:
+    """Mean tokens over the seeds and those of each seed."""
+    reach = comparison.tokens_to_reach
+    if reach is None or reach.reason is not None:
+        return []
+    title = f"Training tokens to reach {_what(reach)} on validation, linear between validations"
+    seeds = sorted({one.seed for variant in reach.variants for one in variant.per_seed})
+    rows = [
+        Row.of("mean over seeds", (_tokens(variant.tokens) for variant in reach.variants)),
+        Row.of(f"share of {reach.baseline}'s", (_share(variant) for variant in reach.variants)),
+        *(Row.of(f"seed {seed}", (_of_seed(variant, seed) for variant in reach.variants), 1) for seed in seeds),
+    ]
+    return [Records(tuple(variant.variant for variant in reach.variants), tuple(rows), title=title)]
+
+
+def reach_notes(comparison: Comparison) -> Iterator[str]:
+    """Why a figure is missing."""
+    reach = comparison.tokens_to_reach
+    if reach is None:
+        return
+    missing = f"Tokens to reach {_what(reach)}"
+    if reach.reason is not None:
+        yield f"{missing}: none, {reach.reason}."
+        return
+    for variant in reach.variants:
+        if variant.tokens is None:
+            yield f"{missing}, {variant.variant}: none, {variant.reason}."
+
+
+def _what(reach: TokensToReach) -> str:
+    return f"{reach.baseline}'s {'last loss before the decay' if reach.is_final is False else 'final loss'}"
+
+
+def _tokens(count: float | None) -> str:
+    return numbers.count(None if count is None else round(count))
+
+
+def _share(variant: VariantReach) -> str:
+    return numbers.NOTHING if variant.share is None else f"{100 * variant.share:.1f} %"
+
+
+def _of_seed(variant: VariantReach, seed: int) -> str:
+    found: SeedReach | None = next((one for one in variant.per_seed if one.seed == seed), None)
+    return _tokens(found.tokens if found else None)

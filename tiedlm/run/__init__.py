@@ -1,0 +1,1 @@
+"""One run: its folder, its process, its loop, its result."""

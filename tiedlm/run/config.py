@@ -1,0 +1,73 @@
+"""A run: one variant with one seed. Free of torch."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tiedlm.config.base import Config, Execution, Name, Whole, check
+from tiedlm.data.config import DataConfig
+from tiedlm.evaluation.config import EvaluationConfig
+from tiedlm.model.config import ModelConfig
+from tiedlm.training.config import TrainingConfig
+
+Seed = Annotated[Whole, Field(ge=0, lt=2**32)]
+
+
+class Added(Config):
+    """Why a plan holds a variant that its file does not name, and the variant it was made of."""
+
+    role: Literal["noise_floor", "matched_width", "matched_depth", "trial"]
+    of: str
+
+
+class RunConfig(Config):
+    """One variant with one seed: everything that its run needs.
+
+    `embedding_draw` numbers the draws of the embeddings' starting values: another number gives other values to them
+    and to nothing else.
+    """
+
+    name: Name
+    variant: Name
+    seed: Seed = 0
+    data: DataConfig
+    model: ModelConfig
+    training: TrainingConfig
+    evaluation: EvaluationConfig = EvaluationConfig()
+    embedding_draw: Annotated[Whole, Field(ge=0, lt=2**32)] = 0
+    added: Annotated[Added | None, Execution()] = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        longest = max(self.data.seq_len, self.evaluation.seq_len or 0)
+        limit = self.model.max_seq_len
+        check(limit is None or longest <= limit, f"seq_len {longest} is above model.max_seq_len {limit}")
+        stride, window = self.evaluation.stride, self.evaluation.seq_len or self.data.seq_len
+        check(stride is None or stride <= window, f"evaluation.stride {stride} is above its seq_len {window}")
+        for key in ("seq_len", "stride"):
+            windowed = getattr(self.evaluation, key) is None or not self.model.carries_state
+            check(windowed, f"evaluation.{key} means nothing to a model that carries its state through the text")
+        compiled = self.training.compile is not True or self.model.compiles
+        check(compiled, f"training.compile: true means nothing to model.type: {self.model.type}")
+        return self
+
+    @property
+    def label(self) -> str:
+        """The run in a few words."""
+        variant = f"{self.trial_of} {self.variant}" if self.is_trial else self.variant
+        return f"{variant} seed {self.seed}"
+
+    @property
+    def trial_of(self) -> str | None:
+        """The variant whose settings it helps to choose; null of a run that is compared itself."""
+        return self.added.of if self.added is not None and self.added.role == "trial" else None
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether it only helps to choose the settings of other runs: it is scored on validation alone."""
+        return self.trial_of is not None
+
+    @property
+    def max_seq_len(self) -> int:
+        """The longest window the model must be able to read."""
+        return self.model.max_seq_len or max(self.data.seq_len, self.evaluation.seq_len or 0)

@@ -1,0 +1,94 @@
+"""A trained run again: score a split another way, or continue a text. Nothing that is stored changes."""
+
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+from tiedlm.config.base import ConfigError, Problem
+from tiedlm.data.config import Split
+from tiedlm.evaluation.generate import generate
+from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity
+from tiedlm.model.config import TransformerConfig
+from tiedlm.run.scores import split_result
+from tiedlm.run.setup import open_run
+from tiedlm.talk import SILENT, Talk
+
+
+def evaluate_run(
+    directory: Path,
+    split: Split,
+    *,
+    cache_dir: Path,
+    seq_len: int | None = None,
+    stride: int | None = None,
+    device: str | None = None,
+    checkpoint: Literal["last", "best"] = "last",
+    talk: Talk = SILENT,
+) -> dict[str, Any]:
+    """Score a split with the newest checkpoint, or the one that validated best; what `tiedlm evaluate --json` prints.
+
+    Raises ConfigError where the windows do not fit the model, RunError where there is no valid checkpoint.
+    """
+    setup = open_run(directory, cache_dir, talk, device, checkpoint)
+    settings, model = setup.config.evaluation, setup.config.model
+    for key, given in (("--seq-len", seq_len), ("--stride", stride)):
+        if given is not None and model.carries_state:
+            raise ConfigError(Problem(key, f"{given}: this model carries its state through the text, without windows"))
+    window = seq_len or settings.seq_len or setup.config.data.seq_len
+    step = stride or min(settings.stride or window, window)
+    limit = model.max_seq_len or setup.config.max_seq_len
+    if isinstance(model, TransformerConfig) and model.positions == "learned" and window > limit:
+        raise ConfigError(Problem("--seq-len", f"{window}: the model has learned positions up to {limit}"))
+    if step > window:
+        raise ConfigError(Problem("--stride", f"{step} is above the window of {window}: tokens would be left out"))
+    nll = setup.score(split, talk, seq_len=window, stride=step)
+    result = split_result(setup, split, nll, window, step)
+    return {
+        "run": str(directory),
+        "split": split,
+        "checkpoint": checkpoint,
+        **result.model_dump(),
+        "precision": setup.machine.precision,
+        "nats_per_token": nats_per_token(result.nll, result.tokens),
+        "token_perplexity": perplexity(result.nll, result.tokens),
+        "word_perplexity": perplexity(result.nll, result.words),
+        "bits_per_byte": None if result.bytes is None else bits_per_byte(result.nll, result.bytes),
+        "unigram_perplexity": perplexity(result.unigram_nll, result.tokens),
+    }
+
+
+def generate_text(
+    directory: Path,
+    prompt: str,
+    *,
+    cache_dir: Path,
+    num_tokens: int,
+    temperature: float = 0.8,
+    top_k: int | None = None,
+    seed: int = 0,
+    device: str | None = None,
+    talk: Talk = SILENT,
+) -> str:
+    """What the newest checkpoint writes after `prompt`, which stands after an end of text.
+
+    Raises ConfigError where the prompt is no text (bytes of a shell's argument that are not in its encoding), where the
+    temperature is not finite, and where `top_k` is more than there are types.
+    """
+    if not math.isfinite(temperature):
+        raise ConfigError(Problem("--temperature", f"{temperature}: must be a finite number"))
+    if any("\ud800" <= symbol <= "\udfff" for symbol in prompt):
+        raise ConfigError(Problem("--prompt", "holds bytes that are no text in this terminal's encoding"))
+    setup = open_run(directory, cache_dir, talk, device)
+    if top_k is not None and top_k > setup.data.vocab_size:
+        raise ConfigError(Problem("--top-k", f"{top_k:,}: the model knows {setup.data.vocab_size:,} types"))
+    ids = [setup.data.end_of_text, *setup.data.encode(prompt)]
+    new = generate(
+        setup.model,
+        ids,
+        num_tokens=num_tokens,
+        max_context=None if setup.config.model.carries_state else setup.config.max_seq_len,
+        temperature=temperature,
+        top_k=top_k,
+        seed=seed,
+    )
+    return setup.data.decode(list(new))

@@ -1,0 +1,125 @@
+"""What a run leaves behind: `result.json`, sums and counts only. The report divides. Free of torch."""
+
+from typing import Any, Literal
+
+from tiedlm.config.base import Config
+from tiedlm.data.config import SPLITS as SPLITS
+from tiedlm.forecast.footprint import Footprint as Footprint
+from tiedlm.model.counts import PARTS as PARTS
+from tiedlm.model.counts import ParameterCounts as ParameterCounts
+
+SCHEMA_VERSION = 1
+ENDED = ("finished", "diverged")
+"""States of a planned run in which nothing is left to do: it has a result, or a failure that it would meet again."""
+
+
+class SplitResult(Config):
+    """One split scored: `nll` is a float64 sum in nats over all `tokens` targets.
+
+    `words` and `bytes` count the original text; null with the reason where a figure per word or per byte would
+    not be one of that text. `unigram_nll` is the same sum under the train split's add-one token frequencies.
+    `state_carried`: each window goes on from the state that the one before it left, so their length is no limit.
+    """
+
+    nll: float
+    tokens: int
+    words: int | None
+    words_reason: str | None = None
+    bytes: int | None
+    bytes_reason: str | None = None
+    rows: int | None = None
+    documents: int
+    unigram_nll: float
+    seq_len: int
+    stride: int
+    state_carried: bool = False
+
+
+class Effective(Config):
+    """What was asked as `auto` or left to the machine, as it came out.
+
+    `arithmetic` names how the code rounded; it is None for runs of before that was written.
+    """
+
+    device: str
+    device_name: str
+    precision: Literal["fp32", "bf16", "fp16"]
+    compile: bool
+    micro_batch_size: int
+    num_threads: int
+    fused_optimizer: bool
+    arithmetic: int | None = None
+    head: Literal["lean", "full"] = "lean"
+
+
+class Hashes(Config):
+    """SHA-256 of what must be equal for a fair comparison: see tiedlm/comparison/pairing."""
+
+    body: str
+    input_embedding: str | None
+    batches: str
+    corpus: str
+    tokens: str
+
+
+class Corpus(Config):
+    """Where the text came from; `caption` is what a table says of it."""
+
+    caption: str
+    details: dict[str, str | int | None]
+    vocab_size: int
+    tokenizer: str
+
+
+class Memory(Config):
+    """Peaks in bytes; null where not measured. `predicted` says where the predicted one comes from."""
+
+    gpu_peak_allocated_bytes: int | None
+    gpu_peak_reserved_bytes: int | None
+    predicted_peak_bytes: int | None
+    host_peak_rss_bytes: int | None
+    predicted: Footprint | None = None
+
+
+class CurvePoint(Config):
+    """The validation split scored after `step`: training tokens and seconds of training (nothing else) until then."""
+
+    step: int
+    tokens: int
+    seconds: float
+    nats_per_token: float
+
+
+class RunResult(Config):
+    """A complete run."""
+
+    schema_version: Literal[1] = 1
+    config: dict[str, Any]
+    variant: str
+    seed: int
+    tying: str
+    steps: int
+    tokens_seen: int
+    first_loss: float
+    last_loss: float
+    parameters: ParameterCounts
+    splits: dict[str, SplitResult]
+    validation_curve: list[CurvePoint] = []  # noqa: RUF012 (a frozen model); the last step included
+    corpus: Corpus
+    effective: Effective
+    hashes: Hashes
+    memory: Memory
+    steady_tokens: int
+    steady_seconds: float
+    seconds: float
+    versions: dict[str, str]
+
+
+class RunFailure(Config):
+    """Why a run has no result; `kind` is a short word such as out_of_memory, diverged, error."""
+
+    variant: str
+    seed: int
+    kind: str
+    message: str
+    step: int | None = None
