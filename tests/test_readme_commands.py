@@ -95,6 +95,7 @@ def test_the_output_shown_is_what_it_prints(
 ) -> None:
     is_refused = command.output[0].startswith("tiedlm: ")
     monkeypatch.chdir(finished if is_refused else tmp_path)
+    monkeypatch.setenv("TIEDLM_CACHE", str(tmp_path / "cache"))  # a text that is prepared changes what is said of it
     code = run([*command.words, *(ON_ANY_MACHINE if "--dry-run" in command.words else [])])
     printed = capsys.readouterr()
     assert code == (2 if is_refused else 0), printed.err
