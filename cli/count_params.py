@@ -48,8 +48,8 @@ def count_params(
     where = console()
     render_counts(models, where)
     if memory:
-        from tiedlm.report.formats.page import Page
-        from tiedlm.report.sections.memory import Foreseen, render_foreseen
+        from tiedlm.report.figures.memory_forecast import Foreseen, render_foreseen
+        from tiedlm.report.formats.terminal_writer import Page
 
         foreseen = [
             Foreseen(one.name, one.tying, one.counts.non_embedding, one.footprint) for one in counted if one.footprint

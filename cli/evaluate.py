@@ -61,7 +61,7 @@ def evaluate(
     if as_json:
         print_json(evaluated)
         return
-    from tiedlm.report.commands.evaluated import render_evaluated
+    from tiedlm.report.commands.evaluate import render_evaluated
 
     from .console import console
 

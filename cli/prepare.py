@@ -30,7 +30,7 @@ def prepare(
     if as_json:
         print_json({"prepared": prepared})
         return
-    from tiedlm.report.commands.prepared import render_prepared
+    from tiedlm.report.commands.prepare import render_prepared
 
     from .console import console
 

@@ -26,7 +26,7 @@ def verify(
     if as_json:
         print_json(verified)
     else:
-        from tiedlm.report.commands.verified import render_verified
+        from tiedlm.report.commands.verify import render_verified
 
         from .console import console
 

@@ -75,7 +75,7 @@ def test_the_95_percent_interval_covers_the_truth_95_times_in_100() -> None:
 def test_neither_torch_nor_scipy_is_imported_before_an_interval_is_asked_for() -> None:
     code = (
         "import sys, tiedlm.comparison.comparison, tiedlm.report.formats.terminal, tiedlm.report.formats.markdown;"
-        "import tiedlm.report.commands.run;"
+        "import tiedlm.report.commands.train;"
         "print([name for name in ('torch', 'scipy', 'numpy', 'datasets') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

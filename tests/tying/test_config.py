@@ -14,7 +14,7 @@ from tiedlm.comparison.comparison import summarize
 from tiedlm.config.base import ConfigError, parse
 from tiedlm.experiment.count_params import both_ways, count_configs
 from tiedlm.model.config import ShapeConfig
-from tiedlm.report.figures.rows import main_records
+from tiedlm.report.figures.main_table import main_records
 from tiedlm.report.formats.terminal import render_counts
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import raw_config

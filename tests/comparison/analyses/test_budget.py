@@ -15,7 +15,7 @@ from tiedlm.comparison.analyses.budget import Budget
 from tiedlm.comparison.analyses.equal_parameters import AtEqualParameters
 from tiedlm.comparison.comparison import Comparison, summarize
 from tiedlm.evaluation.statistics import mean, t_interval
-from tiedlm.report.figures.rows import main_records
+from tiedlm.report.figures.main_table import main_records
 from tiedlm.report.formats.terminal import render_comparison
 from tiedlm.report.sections.budget import budget_records, budget_remarks
 from tiedlm.run.result import Footprint, Memory, ParameterCounts, RunResult

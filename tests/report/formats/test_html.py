@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run_result, runs
 from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.figures.sentences import sentences
+from tiedlm.report.figures.main_table import main_records
+from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.figures.variant_sentences import sentences
 from tiedlm.report.formats.html import comparison_page
 from tiedlm.report.sections.section import Part
 from tiedlm.run.result import RunFailure

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, runs
 from tiedlm.comparison.comparison import Comparison, summarize
-from tiedlm.report.figures.rows import main_records
+from tiedlm.report.figures.main_table import main_records
 from tiedlm.report.formats.latex import comparison_latex, escape
 
 HOSTILE = r"a_b%c$d#e{f}g~h^i&j\input{/etc/passwd}|<k>[l]"

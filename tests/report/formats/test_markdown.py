@@ -4,9 +4,9 @@ import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs
 from tiedlm.comparison.comparison import summarize
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.figures.sentences import sentences
+from tiedlm.report.figures.main_table import main_records
+from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.figures.variant_sentences import sentences
 from tiedlm.report.formats.markdown import comparison_markdown, counts_markdown
 from tiedlm.report.sections.section import Part
 

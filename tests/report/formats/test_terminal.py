@@ -23,10 +23,10 @@ from tests.support.finished_runs import (
 )
 from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
 from tiedlm.comparison.verdict import signed_together
-from tiedlm.report.figures.details import hash_records, more_records, seed_records
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.figures.sentences import sentences
+from tiedlm.report.figures.detail_tables import hash_records, more_records, seed_records
+from tiedlm.report.figures.main_table import main_records
+from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.figures.variant_sentences import sentences
 from tiedlm.report.formats.terminal import render_comparison, render_counts
 from tiedlm.report.sections.section import Part
 from tiedlm.run.result import Corpus, Memory, RunFailure
@@ -300,7 +300,7 @@ _SHOW = """
 import sys, pathlib
 from rich.console import Console
 from tiedlm.comparison.comparison import load_comparison
-from tiedlm.report.figures.sentences import sentences
+from tiedlm.report.figures.variant_sentences import sentences
 from tiedlm.report.formats.terminal import render_comparison
 render_comparison(load_comparison(pathlib.Path(sys.argv[1])), Console(), details=True)
 assert not {"torch", "scipy", "numpy", "datasets", "tokenizers"} & sys.modules.keys()

@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.support.stored_scores import Stored
 from tiedlm.comparison.analyses.frequency import BinDifference, Frequency
 from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison, summarize
-from tiedlm.report.formats.page import Page
+from tiedlm.report.formats.terminal_writer import Page
 from tiedlm.report.sections.frequency import frequency_notes, frequency_records, frequency_remarks
 
 RARE, FREQUENT = 1, 5

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from tiedlm.report.figures.plain import glued, one_line
+from tiedlm.report.figures.text import glued, one_line
 
 
 class Markup(str):

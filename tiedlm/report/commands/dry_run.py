@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.formats.page import Page
+from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.formats.terminal_writer import Page
 from tiedlm.run.result import ENDED
 
 

@@ -8,7 +8,7 @@ from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.summary import SeedRun, SplitSummary, VariantSummary
 from tiedlm.comparison.verdict import signed_together
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Row
+from tiedlm.report.figures.table import Row
 
 Cell = Callable[[VariantSummary], str]
 

@@ -7,18 +7,19 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.summary import VariantSummary
 from tiedlm.comparison.verdict import conditions_in_words
-from tiedlm.report.charts import plotted
-from tiedlm.report.charts.difference_charts import difference_chart
+from tiedlm.report.charts.differences import difference_chart
 from tiedlm.report.charts.markup import Markup, element, join, lines, void
-from tiedlm.report.charts.svg import colour
-from tiedlm.report.figures import details, numbers, remarks
+from tiedlm.report.charts.svg_elements import colour
+from tiedlm.report.figures import detail_tables as details
+from tiedlm.report.figures import memory_forecast as memory
+from tiedlm.report.figures import numbers, remarks
 from tiedlm.report.figures.cells import difference_cell, shown_variants
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.figures.sentences import sentences
-from tiedlm.report.formats.blocks import FULL, HALF, card, figure, folded, listed, table, titled_table
-from tiedlm.report.formats.repeat import experiment_file, versions
+from tiedlm.report.figures.experiment_file import experiment_file, versions
+from tiedlm.report.figures.main_table import main_records
+from tiedlm.report.figures.variant_sentences import sentences
+from tiedlm.report.formats.html_components import FULL, HALF, card, figure, folded, listed, table, titled_table
 from tiedlm.report.formats.terminal import PARTS_BESIDE
-from tiedlm.report.sections import memory
+from tiedlm.report.sections import training_curves
 from tiedlm.report.sections.section import Part
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -159,7 +160,7 @@ def _differences(comparison: Comparison) -> Markup:
 
 
 def _training(comparison: Comparison) -> Markup:
-    charts = list(plotted.curve_charts(comparison))
+    charts = list(training_curves.curve_charts(comparison))
     if not charts:
         return card(element("p", _NO_CURVE, class_="note"))
     how = "Lines: means over seeds; bands: from the smallest to the largest of them. Seconds are of training alone."
@@ -171,7 +172,7 @@ def _training(comparison: Comparison) -> Markup:
 
 
 def _sizes(comparison: Comparison) -> Markup:
-    charts = [plotted.parameter_chart(comparison), plotted.memory_chart(comparison)]
+    charts = [training_curves.parameter_chart(comparison), training_curves.memory_chart(comparison)]
     drawn = [figure(chart, HALF) for chart in charts if chart]
     foreseen = memory.foreseen(comparison)
     tables = [titled_table(memory.memory_records(foreseen))] if foreseen else []

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures import remarks
-from tiedlm.report.figures.plain import glued, one_line
-from tiedlm.report.figures.records import Records
-from tiedlm.report.figures.rows import main_records
+from tiedlm.report.figures.main_table import main_records
+from tiedlm.report.figures.table import Records
+from tiedlm.report.figures.text import glued, one_line
 
 _WRITTEN = {
     **{symbol: f"\\{symbol}" for symbol in "&%$#_{}"},

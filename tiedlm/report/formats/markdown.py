@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.report.figures import remarks, rows
-from tiedlm.report.figures.plain import one_line
-from tiedlm.report.figures.records import Records
-from tiedlm.report.figures.sentences import sentences
+from tiedlm.report.figures import main_table as rows
+from tiedlm.report.figures import remarks
+from tiedlm.report.figures.table import Records
+from tiedlm.report.figures.text import one_line
+from tiedlm.report.figures.variant_sentences import sentences
 from tiedlm.report.formats.terminal import PARTS_BESIDE, count_records, count_savings
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")

@@ -11,9 +11,9 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.files import atomic_path
 from tiedlm.report.charts.chart import CurveChart, IntervalChart, StackChart
-from tiedlm.report.charts.plotted import charts
 from tiedlm.report.charts.scale import Scale
-from tiedlm.report.figures.plain import one_line
+from tiedlm.report.figures.text import one_line
+from tiedlm.report.sections.training_curves import charts
 
 _FORMATS = ("png", "svg")
 _COLOURS = ("#1f5fd0", "#c8500a", "#0a7d63", "#8a3ab9", "#b3246e", "#7a6400", "#2b7f9e", "#6b6f76")

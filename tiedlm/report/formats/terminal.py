@@ -7,15 +7,17 @@ from rich.console import Console
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import conditions_in_words
-from tiedlm.report.charts.difference_charts import frequency_charts
-from tiedlm.report.figures import details, numbers, remarks, rows
+from tiedlm.report.charts.differences import frequency_charts
+from tiedlm.report.figures import detail_tables as details
+from tiedlm.report.figures import main_table as rows
+from tiedlm.report.figures import numbers, remarks
 from tiedlm.report.figures.cells import part_label
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.figures.sentences import sentences
-from tiedlm.report.formats.page import Page
+from tiedlm.report.figures.memory_forecast import render_memory
+from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.figures.variant_sentences import sentences
+from tiedlm.report.formats.terminal_writer import Page
 from tiedlm.report.sections.budget import budget_records, budget_remarks
 from tiedlm.report.sections.frequency import frequency_notes, frequency_records, frequency_remarks
-from tiedlm.report.sections.memory import render_memory
 from tiedlm.report.sections.noise_floor import noise_floor_records, noise_floor_remarks
 from tiedlm.report.sections.section import Part
 from tiedlm.report.sections.tokens_to_reach import reach_notes, reach_records, reach_remarks

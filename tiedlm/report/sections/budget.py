@@ -9,7 +9,7 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import difference_cell
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Records, Row
 
 _MOST_SAID = 3
 

@@ -6,7 +6,7 @@ from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Breakdown, 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import UNIT, signed_together
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Records, Row
 
 _AXES = {
     "target": "frequency of the target",

@@ -6,7 +6,7 @@ from tiedlm.comparison.analyses.noise_floor import BesideNoise, NoiseFloor
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import UNIT, signed_together
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Records, Row
 
 _MOST_SAID = 3
 

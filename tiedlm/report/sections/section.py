@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.charts.chart import Chart
-from tiedlm.report.figures.records import Records
+from tiedlm.report.figures.table import Records
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from tiedlm.comparison.analyses.tokens_to_reach import SeedReach, TokensToReach, VariantReach
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Records, Row
 
 
 def reach_remarks(comparison: Comparison) -> Iterator[str]:

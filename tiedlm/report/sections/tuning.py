@@ -7,7 +7,7 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.summary import VariantSummary
 from tiedlm.experiment.tuning import Axis, Trial, TunedVariant, Tuning, cautions_in_words
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Records, Row
 
 
 def tuning_rows(tuning: Tuning | None, variants: Sequence[VariantSummary]) -> Iterator[Row]:

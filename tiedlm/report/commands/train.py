@@ -6,8 +6,8 @@ from rich.console import Console
 
 from tiedlm.comparison.comparison import summarize
 from tiedlm.report.figures import remarks
-from tiedlm.report.figures.details import run_records
-from tiedlm.report.formats.page import Page
+from tiedlm.report.figures.detail_tables import run_records
+from tiedlm.report.formats.terminal_writer import Page
 from tiedlm.run.result import RunResult
 
 

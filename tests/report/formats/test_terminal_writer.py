@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.formats.page import Page
+from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.formats.terminal_writer import Page
 
 NUMBERS = ("1,498,482,688", "-262,668,288 (-17.5 %)", "55.08 ± 0.56")
 

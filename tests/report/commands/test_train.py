@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.finished_runs import run_result
-from tiedlm.report.commands.run import render_run
+from tiedlm.report.commands.train import render_run
 
 
 @pytest.mark.parametrize("width", [40, 80])

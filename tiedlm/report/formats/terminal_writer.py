@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tiedlm.report.figures.plain import glued, one_line
-from tiedlm.report.figures.records import Records
+from tiedlm.report.figures.table import Records
+from tiedlm.report.figures.text import glued, one_line
 
 _PROSE_WIDTH = 100
 _ASCII = str.maketrans({"±": "+/-", "–": "-", "—": "-", "−": "-", "×": "x", "…": "...", "·": "*", "\xa0": " "})

@@ -7,7 +7,7 @@ import pytest
 from tests.support.finished_runs import run_result
 from tiedlm.comparison.comparison import Comparison, Pending, summarize
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.report.formats.repeat import experiment_file, versions
+from tiedlm.report.figures.experiment_file import experiment_file, versions
 
 VARIED = """
 name: varied

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from tiedlm.report.charts.chart import Chart
-from tiedlm.report.charts.drawing import draw, legend
 from tiedlm.report.charts.markup import Markup, element, join
-from tiedlm.report.figures.records import Records
+from tiedlm.report.charts.svg_drawing import draw, legend
+from tiedlm.report.figures.table import Records
 
 PHONE, HALF, FULL = 326, 500, 900
 """Widths to draw at, in pixels: for a phone, for one of two columns, for the whole page."""

@@ -7,8 +7,8 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.forecast.footprint import CATEGORIES, Footprint
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import shown_variants
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.formats.page import Page
+from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.formats.terminal_writer import Page
 
 _TITLE = "Memory of a training step, predicted"
 

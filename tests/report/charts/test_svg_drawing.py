@@ -9,10 +9,10 @@ from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_c
 from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Breakdown, Frequency
 from tiedlm.comparison.comparison import summarize
 from tiedlm.report.charts.chart import Chart, CurveChart, Estimate, IntervalChart, Stack, StackChart
-from tiedlm.report.charts.difference_charts import difference_chart, frequency_charts
-from tiedlm.report.charts.drawing import draw
-from tiedlm.report.charts.plotted import charts, curve_charts, parameter_chart
+from tiedlm.report.charts.differences import difference_chart, frequency_charts
 from tiedlm.report.charts.scale import Scale, decimals_for
+from tiedlm.report.charts.svg_drawing import draw
+from tiedlm.report.sections.training_curves import charts, curve_charts, parameter_chart
 
 WIDTHS = (326, 500, 900)
 

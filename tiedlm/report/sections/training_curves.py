@@ -7,7 +7,7 @@ from tiedlm.comparison.summary import VariantSummary
 from tiedlm.evaluation.statistics import mean
 from tiedlm.forecast.footprint import CATEGORIES
 from tiedlm.report.charts.chart import Chart, Curve, CurveChart, Sample, Stack, StackChart
-from tiedlm.report.charts.difference_charts import difference_chart, frequency_charts
+from tiedlm.report.charts.differences import difference_chart, frequency_charts
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import part_label, shown_variants
 from tiedlm.run.result import PARTS, CurvePoint

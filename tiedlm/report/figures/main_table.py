@@ -21,7 +21,7 @@ from tiedlm.report.figures.cells import (
     shown_variants,
     variant_row,
 )
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Records, Row
 from tiedlm.report.sections.tuning import tuning_rows
 from tiedlm.run.result import PARTS, SPLITS
 

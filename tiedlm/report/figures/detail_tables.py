@@ -7,8 +7,8 @@ from tiedlm.comparison.summary import SeedRun, VariantSummary
 from tiedlm.evaluation.statistics import mean
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import of_runs, of_split, over_seeds, perplexity_cell, present, variant_row
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.figures.rows import main_records
+from tiedlm.report.figures.main_table import main_records
+from tiedlm.report.figures.table import Records, Row
 from tiedlm.run.result import SPLITS
 
 

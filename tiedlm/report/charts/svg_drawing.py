@@ -3,10 +3,10 @@
 from itertools import accumulate
 
 from tiedlm.report.charts.chart import Chart, Curve, CurveChart, IntervalChart, Stack, StackChart
-from tiedlm.report.charts.intervals import draw_intervals
 from tiedlm.report.charts.markup import Markup, element
 from tiedlm.report.charts.scale import Scale
-from tiedlm.report.charts.svg import WIDE, Frame, colour, line, polygon, svg, text
+from tiedlm.report.charts.svg_elements import WIDE, Frame, colour, line, polygon, svg, text
+from tiedlm.report.charts.svg_intervals import draw_intervals
 
 
 def draw(chart: Chart, width: int) -> Markup:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rich.console import Console
 
-from tiedlm.report.formats.page import Page
+from tiedlm.report.formats.terminal_writer import Page
 
 
 def render_listing(purposes: Mapping[str, str], console: Console) -> None:

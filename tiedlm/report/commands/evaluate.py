@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 
 from tiedlm.report.figures.numbers import count, decimal
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.formats.page import Page
+from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.formats.terminal_writer import Page
 
 
 def render_evaluated(document: Mapping[str, Any], console: Console) -> None:

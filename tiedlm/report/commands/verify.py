@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from tiedlm.report.figures.numbers import count
-from tiedlm.report.formats.page import Page
+from tiedlm.report.formats.terminal_writer import Page
 
 _MOST = 50
 _COMPARISON = "comparison.json"

@@ -8,7 +8,7 @@ from itertools import accumulate
 from tiedlm.report.charts.chart import Band, Estimate, IntervalChart
 from tiedlm.report.charts.markup import Markup, element
 from tiedlm.report.charts.scale import Scale, decimals_for
-from tiedlm.report.charts.svg import LETTER, WIDE, Frame, colour, line, svg, text
+from tiedlm.report.charts.svg_elements import LETTER, WIDE, Frame, colour, line, svg, text
 
 
 def draw_intervals(chart: IntervalChart, width: int) -> Markup:
