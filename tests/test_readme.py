@@ -14,7 +14,7 @@ from rich.console import Console
 from tiedlm.config.file import load_yaml, packaged_configs
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.initialization import initialize
-from tiedlm.report.formats.terminal import render_counts
+from tiedlm.report.commands.count_params import render_counts
 from tiedlm.tying.config import EmbeddingConfig
 
 ROOT = Path(__file__).parent.parent

@@ -25,7 +25,7 @@ from tiedlm.experiment.stored_counts import FILE, KnownCounts
 from tiedlm.forecast.counts import count_model
 from tiedlm.forecast.vocabulary import vocab_size_of
 from tiedlm.model.counts import ParameterCounts
-from tiedlm.report.commands.dry_run import render_forecast
+from tiedlm.report.commands.dry_run import render_dry_run
 from tiedlm.run.config import RunConfig
 from tiedlm.talk import SILENT
 
@@ -240,7 +240,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
         sizes(config) for config in experiment.variants.values()
     ]
     stream = io.StringIO()
-    render_forecast(foreseen, Console(file=stream, width=80))
+    render_dry_run(foreseen, Console(file=stream, width=80))
     shown = stream.getvalue()
     assert "Variants of unequal cost" in shown
     for run in foreseen:
@@ -251,7 +251,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
 def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:
     foreseen = forecast(plan(experiment_of(tmp_path), tmp_path / "runs"), tmp_path / "cache")
     stream = io.StringIO()
-    render_forecast(foreseen, Console(file=stream, width=80))
+    render_dry_run(foreseen, Console(file=stream, width=80))
     assert "unequal" not in stream.getvalue()
 
 

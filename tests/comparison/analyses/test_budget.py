@@ -15,9 +15,9 @@ from tiedlm.comparison.analyses.budget import Budget
 from tiedlm.comparison.analyses.equal_parameters import AtEqualParameters
 from tiedlm.comparison.comparison import Comparison, summarize
 from tiedlm.evaluation.statistics import mean, t_interval
-from tiedlm.report.figures.main_table import main_records
+from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.formats.terminal import render_comparison
-from tiedlm.report.sections.budget import budget_records, budget_remarks
+from tiedlm.report.sections.budget import SECTION
 from tiedlm.run.result import Footprint, Memory, ParameterCounts, RunResult
 
 BASE = (4.043, 4.05, 4.029, 4.041, 4.037)
@@ -224,7 +224,7 @@ def test_over_how_many_seeds_is_said_where_these_are_not_all() -> None:
         matched("matched_width", shifted(0.05)),
         matched("matched_depth", shifted(0.03)[:3]),
     )
-    equal, break_even = budget_remarks(comparison)
+    equal, break_even = SECTION.remarks(comparison)
     assert re.search(r"matched by width \(95 % interval \S+ to \S+\) and \S+ matched by depth", equal)
     assert re.search(r"matched by depth \(95 % interval \S+ to \S+, over the 3 seeds in common\), nats", equal)
     assert re.search(r"by depth \(95 % interval \S+ to \S+, over the 3 seeds in common, ", break_even)
@@ -240,7 +240,7 @@ def test_one_seed_buys_a_figure_without_an_interval_and_strangers_buy_none() -> 
     comparison = compare(runs("tied", BASE[:1]), runs("untied", shifted(0.1)[:1]))
     assert comparison.budget is not None
     (single,) = comparison.budget.break_even
-    assert "-0.102 nats per token on test (one seed has no spread; above 0" in list(budget_remarks(comparison))[-1]
+    assert "-0.102 nats per token on test (one seed has no spread; above 0" in list(SECTION.remarks(comparison))[-1]
     assert single.outright.bought == pytest.approx(-0.102)
     assert (single.outright.bought_ci95, single.outright.bought_reason) == (None, "one seed has no spread")
     strangers = runs("tied", BASE, effective=effective(device="cuda"))
@@ -268,7 +268,7 @@ def test_two_sentences_at_a_glance_and_every_figure_in_the_details(width: int) -
         matched("matched_width", shifted(-0.05)),
         matched("matched_depth", shifted(-0.03)),
     )
-    first, second = budget_remarks(comparison)
+    first, second = SECTION.remarks(comparison)
     assert first.startswith("At equal parameters tied is better than untied on test: ")
     for words in ("38,597,376 parameters more than tied", "buys +0.100", "in the body of tied buy +0.150", "by depth"):
         assert words in second
@@ -276,7 +276,7 @@ def test_two_sentences_at_a_glance_and_every_figure_in_the_details(width: int) -
     render_comparison(comparison, Console(file=stream, width=width), details=True)
     shown = stream.getvalue()
     assert max(map(len, shown.splitlines())) <= width
-    for records in budget_records(comparison):
+    for records in SECTION.tables(comparison):
         for row in records.rows:
             assert all(cell in " ".join(shown.split()) for cell in row.cells)
 
@@ -290,7 +290,7 @@ def test_a_matched_variant_shows_its_difference_on_every_split_beside_the_judged
     )
     found = [(difference.variant, difference.split) for difference in comparison.all_differences]
     assert found == [(name, split) for name in ("tied", "tied+width", "tied+depth") for split in ("test", "validation")]
-    rows = {row.label: row.cells for row in main_records(comparison).rows}
+    rows = {row.label: row.cells for row in main_table(comparison).rows}
     for split in ("test", "validation"):
         tied, untied, width, depth = rows[f"{split} difference"]
         assert untied == "baseline"

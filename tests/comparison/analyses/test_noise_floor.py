@@ -21,7 +21,7 @@ from tiedlm.experiment.complete import whole
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.report.sections.noise_floor import noise_floor_records, noise_floor_remarks
+from tiedlm.report.sections.noise_floor import SECTION
 from tiedlm.run.layout import place
 from tiedlm.run.result import RunResult
 
@@ -152,7 +152,7 @@ def test_without_another_variant_the_noise_stands_alone() -> None:
     assert comparison.noise_floor is not None
     assert (comparison.noise_floor.beside, comparison.differences) == ([], [])
     assert "untied alone has finished" in comparison.verdict
-    (said,) = noise_floor_remarks(comparison)
+    (said,) = SECTION.remarks(comparison)
     assert "moves a run of untied by 0.0071 nats per token" in said
     assert "times" not in said
 
@@ -166,7 +166,7 @@ def test_one_seed_gives_a_change_and_no_noise() -> None:
     (beside,) = floor.beside
     assert (beside.times_noise, beside.seed_correlation, beside.unpaired_ci95) == (None, None, None)
     assert all((beside.times_noise_reason, beside.seed_correlation_reason, beside.unpaired_reason))
-    (said,) = noise_floor_remarks(comparison)
+    (said,) = SECTION.remarks(comparison)
     assert "one seed says nothing of a spread; it moved untied by +0.0060" in said
 
 
@@ -183,7 +183,7 @@ def test_a_draw_that_changes_nothing_is_no_measure() -> None:
     comparison = compared(*EXAMPLE[:10], *redrawn(UNTIED_NATS))
     assert comparison.noise_floor is not None
     assert (comparison.noise_floor.noise, comparison.noise_floor.beside[0].times_noise) == (0.0, None)
-    assert list(noise_floor_remarks(comparison)) == [
+    assert list(SECTION.remarks(comparison)) == [
         "Noise floor: a fresh draw of the embeddings alone moves no run of untied."
     ]
 
@@ -198,7 +198,7 @@ def test_runs_that_differ_in_more_are_no_noise_floor(changes: dict[str, Any], re
     assert floor is not None
     assert (floor.noise, floor.mean, floor.per_seed) == (None, None, [])
     assert floor.reason is not None and reason in floor.reason
-    assert noise_floor_records(comparison)[0].rows[0].cells == (f"– ({floor.reason})",)
+    assert next(iter(SECTION.tables(comparison))).rows[0].cells == (f"– ({floor.reason})",)
 
 
 def test_against_another_baseline_the_noise_is_still_of_what_was_drawn_anew() -> None:
@@ -207,7 +207,7 @@ def test_against_another_baseline_the_noise_is_still_of_what_was_drawn_anew() ->
 
 
 def test_the_tables_hold_every_figure() -> None:
-    noise, beside = noise_floor_records(compared(*EXAMPLE))
+    noise, beside = SECTION.tables(compared(*EXAMPLE))
     assert {row.label: row.cells for row in noise.rows} == {
         "a fresh draw moves a run by": ("0.0071 [0.0044, 0.0174]",),
         "mean (0 is expected)": ("+0.0018 [-0.0077, +0.0113]",),
@@ -220,7 +220,7 @@ def test_the_tables_hold_every_figure() -> None:
     }
     assert beside.names == ("tied",)
     assert [row.cells[0] for row in beside.rows][:2] == ["4.4", "0.98"]
-    assert noise_floor_records(compared(*EXAMPLE[:10])) == []
+    assert SECTION.tables(compared(*EXAMPLE[:10])) == []
 
 
 def test_a_against_a_through_the_command_is_exactly_no_difference(

@@ -8,7 +8,7 @@ import pytest
 from tests.support.finished_runs import effective, run_result
 from tiedlm.comparison.analyses.tokens_to_reach import SeedReach, TokensToReach
 from tiedlm.comparison.comparison import Comparison, summarize
-from tiedlm.report.sections.tokens_to_reach import reach_notes, reach_records, reach_remarks
+from tiedlm.report.sections.tokens_to_reach import SECTION
 from tiedlm.run.result import CurvePoint, RunResult
 
 CONSTANT = {"schedule": "constant"}
@@ -131,18 +131,18 @@ def test_the_report_says_it_in_one_sentence_and_a_table() -> None:
     comparison = compared(
         run("untied", BASE), run("tied", [(40, 4.5), (80, 3.5)]), run("soft", [(50, 5.0), (100, 4.2)])
     )
-    assert list(reach_remarks(comparison)) == [
+    assert list(SECTION.remarks(comparison)) == [
         "Validation: untied's final loss is reached by tied after 600 tokens (60 % of what untied itself takes); "
         "soft: not reached within 1,000 tokens; of one seed, which has no spread."
     ]
-    (records,) = reach_records(comparison)
+    (records,) = SECTION.tables(comparison)
     assert records.names == ("untied", "tied", "soft")
     assert [row.cells for row in records.rows] == [
         ("1,000", "600", "–"),
         ("100.0 %", "60.0 %", "–"),
         ("1,000", "600", "–"),
     ]
-    assert list(reach_notes(comparison)) == [
+    assert list(SECTION.notes(comparison)) == [
         "Tokens to reach untied's final loss, soft: none, not reached within 1,000 tokens."
     ]
 
@@ -153,7 +153,7 @@ def test_the_report_says_over_how_many_seeds_there_is_a_mean_and_that_it_has_no_
         for name, curve in (("untied", BASE), ("tied", [(40, 4.5), (80, 3.5)]))
         for seed in (0, 1)
     ]
-    (said,) = reach_remarks(compared(*every))
+    (said,) = SECTION.remarks(compared(*every))
     assert said.endswith("(60 % of what untied itself takes); means over 2 seeds, without an interval.")
 
 
@@ -165,7 +165,7 @@ def test_the_baseline_drawn_anew_measures_noise_and_is_not_among_them() -> None:
 
 def test_a_reason_for_all_is_said_once_and_not_at_a_glance() -> None:
     comparison = compared(run("untied", BASE, training={"schedule": "cosine"}))
-    assert list(reach_remarks(comparison)) == []
-    assert reach_records(comparison) == []
-    (note,) = reach_notes(comparison)
+    assert list(SECTION.remarks(comparison)) == []
+    assert SECTION.tables(comparison) == []
+    (note,) = SECTION.notes(comparison)
     assert note.startswith("Tokens to reach untied's final loss: none, ")

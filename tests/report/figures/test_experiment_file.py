@@ -7,7 +7,7 @@ import pytest
 from tests.support.finished_runs import run_result
 from tiedlm.comparison.comparison import Comparison, Pending, summarize
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.report.figures.experiment_file import experiment_file, versions
+from tiedlm.report.figures.experiment_file import experiment_file, package_versions
 
 VARIED = """
 name: varied
@@ -91,4 +91,4 @@ def test_without_configs_there_is_no_file() -> None:
 def test_versions_that_differ_are_all_named() -> None:
     results = [run_result("tied"), run_result("untied", versions={"torch": "2.14.1", "python": "3.11.7"})]
     comparison = summarize(results, [], "example", "untied", ["tied", "untied"])
-    assert versions(comparison) == {"torch": "2.13.0 / 2.14.1", "python": "3.11.7"}
+    assert package_versions(comparison) == {"torch": "2.13.0 / 2.14.1", "python": "3.11.7"}

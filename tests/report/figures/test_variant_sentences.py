@@ -5,12 +5,12 @@ import pytest
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, run_result, runs
 from tiedlm.comparison.comparison import summarize
 from tiedlm.report.figures.cells import difference_cell
-from tiedlm.report.figures.variant_sentences import sentences
+from tiedlm.report.figures.variant_sentences import variant_sentences
 from tiedlm.run.result import Memory
 
 
 def test_a_sentence_says_what_a_variant_is_what_it_costs_and_how_it_did() -> None:
-    said = sentences(example_comparison())
+    said = variant_sentences(example_comparison())
     tied, untied = (variant.splits["test"] for variant in example_comparison().variants)
     assert said["tied"] == (
         "tied has one matrix for input and output; 124,439,808 parameters, 38,597,376 (23.7 %) fewer than untied, "
@@ -37,22 +37,22 @@ def test_a_sentence_says_what_a_variant_is_what_it_costs_and_how_it_did() -> Non
 )  # fmt: skip
 def test_no_direction_is_assumed(nats: list[float], words: str) -> None:
     results = [*runs("tied", nats), *runs("untied", UNTIED_NATS)]
-    assert words in sentences(summarize(results, [], "example", "untied", ["tied", "untied"]))["tied"]
+    assert words in variant_sentences(summarize(results, [], "example", "untied", ["tied", "untied"]))["tied"]
 
 
 def test_a_difference_over_fewer_seeds_than_the_score_beside_it_says_so() -> None:
     results = [*runs("tied", TIED_NATS), *runs("untied", UNTIED_NATS[:3])]
-    said = sentences(summarize(results, [], "example", "untied", ["tied", "untied"]))["tied"]
+    said = variant_sentences(summarize(results, [], "example", "untied", ["tied", "untied"]))["tied"]
     assert "over 5 seeds, better than untied by" in said
     assert said.endswith("nats per token, over the 3 seeds in common.")
 
 
 def test_more_parameters_are_called_more_and_as_many_as_many() -> None:
     results = [run_result("tied"), run_result("untied"), run_result("soft", tying="soft")]
-    said = sentences(summarize(results, [], "example", "tied", ["tied", "untied", "soft"]))
+    said = variant_sentences(summarize(results, [], "example", "tied", ["tied", "untied", "soft"]))
     assert "38,597,376 (31.0 %) more than tied" in said["untied"]
     results = [run_result("tied"), run_result("soft", tying="soft", parameters=parameters("tied"))]
-    said = sentences(summarize(results, [], "example", "tied", ["tied", "soft"]))
+    said = variant_sentences(summarize(results, [], "example", "tied", ["tied", "soft"]))
     assert said["soft"].startswith("soft has one matrix for input and output; 124,439,808 parameters, as many as tied,")
 
 
@@ -66,7 +66,7 @@ def test_a_part_that_is_shared_is_called_that_and_the_peak_is_told_where_it_was_
         host_peak_rss_bytes=None,
     )
     run = run_result("half", tying="partial", parameters=shared, memory=peak)
-    (said,) = sentences(summarize([run], [], "example", "half", ["half"])).values()
+    (said,) = variant_sentences(summarize([run], [], "example", "half", ["half"])).values()
     assert said.startswith("half (partial), the baseline, has embeddings of which a part is shared;")
     assert "1,024.0 MiB of GPU memory at the peak" in said
 
@@ -85,7 +85,7 @@ def test_what_only_the_output_has_does_not_make_its_matrix_two(
     changes = {"parts": tied.parts | {"output_embedding": beside}, "total": tied.total + beside}
     counts = tied.model_copy(update=changes | {"inference_total": inference_total})
     run = run_result("a", tying=tying, parameters=counts)
-    assert sentences(summarize([run], [], "example", "a", ["a"]))["a"].startswith(
+    assert variant_sentences(summarize([run], [], "example", "a", ["a"]))["a"].startswith(
         f"a ({tying}), the baseline, has {said}"
     )
 
@@ -99,7 +99,7 @@ def test_a_body_of_the_baselines_size_has_its_difference_and_no_verdict_of_its_o
         results += [run.model_copy(update={"config": run.config | added}) for run in matched]
     order = ["tied", "untied", "tied+width", "tied+depth"]
     comparison = summarize(results, [], "example", "untied", order)
-    said = sentences(comparison)["tied+depth"]
+    said = variant_sentences(comparison)["tied+depth"]
     assert "one matrix for input and output as tied has, with as many layers as the baseline's number" in said
     assert "72 (0.00004 %) fewer than untied" in said
     (difference,) = [

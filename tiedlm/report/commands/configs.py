@@ -1,19 +1,19 @@
-"""Named things, one a line, on the terminal."""
+"""What `tiedlm configs` prints: names with their purposes."""
 
 from collections.abc import Mapping
 
 from rich.console import Console
 
-from tiedlm.report.formats.terminal_writer import Page
+from tiedlm.report.formats.terminal_writer import TerminalWriter
 
 
-def render_listing(purposes: Mapping[str, str], console: Console) -> None:
+def render_config_list(purposes: Mapping[str, str], console: Console) -> None:
     """Each name with what it is for beside it, or below it where the terminal is narrow."""
-    page = Page(console)
+    writer = TerminalWriter(console)
     column = max(map(len, purposes), default=0) + 2
     for name, purpose in purposes.items():
         if column + len(purpose) <= console.width:
-            page.prose(f"{name.ljust(column)}{purpose}")
+            writer.paragraph(f"{name.ljust(column)}{purpose}")
             continue
-        page.prose(name)
-        page.prose(purpose, indent=4)
+        writer.paragraph(name)
+        writer.paragraph(purpose, indent=4)

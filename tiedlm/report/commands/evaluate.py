@@ -1,4 +1,4 @@
-"""One split scored again, on the terminal."""
+"""What `tiedlm evaluate` prints: the scores of one split."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,20 +6,20 @@ from typing import Any
 from rich.console import Console
 
 from tiedlm.report.figures.numbers import count, decimal
-from tiedlm.report.figures.table import Records, Row
-from tiedlm.report.formats.terminal_writer import Page
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.formats.terminal_writer import TerminalWriter
 
 
-def render_evaluated(document: Mapping[str, Any], console: Console) -> None:
-    """Print what `tiedlm evaluate --json` holds."""
-    page = Page(console)
-    page.prose(f"{document['run']}: {document['split']} split", "bold")
-    page.blank()
-    page.records(Records((document["split"],), tuple(_rows(document))))
+def render_evaluation(document: Mapping[str, Any], console: Console) -> None:
+    """Print an evaluation; `document` as in the JSON of `evaluate`."""
+    writer = TerminalWriter(console)
+    writer.paragraph(f"{document['run']}: {document['split']} split", "bold")
+    writer.blank_line()
+    writer.table(Table((document["split"],), tuple(_rows(document))))
     reasons = {document[f"{unit}_reason"] for unit in ("words", "bytes")} - {None}
     for reason in sorted(reasons):
-        page.blank()
-        page.prose(f"–: {reason}.")
+        writer.blank_line()
+        writer.paragraph(f"–: {reason}.")
 
 
 def _rows(document: Mapping[str, Any]) -> Iterator[Row]:

@@ -1,27 +1,27 @@
-"""One finished run on the terminal."""
+"""What `tiedlm train` prints: the figures of one finished run."""
 
 from pathlib import Path
 
 from rich.console import Console
 
 from tiedlm.comparison.comparison import summarize
-from tiedlm.report.figures import remarks
-from tiedlm.report.figures.detail_tables import run_records
-from tiedlm.report.formats.terminal_writer import Page
+from tiedlm.report.figures.context import context
+from tiedlm.report.figures.detail_tables import one_run_table
+from tiedlm.report.figures.notes import missing_figures
+from tiedlm.report.formats.terminal_writer import TerminalWriter
 from tiedlm.run.result import RunResult
 
 
 def render_run(result: RunResult, console: Console, directory: Path | None = None) -> None:
-    """Print what a run came to, and where it lies."""
+    """Print the figures of a run, and the folder where it is stored."""
     experiment = str(result.config.get("name", ""))
     alone = summarize([result], [], name=experiment, baseline=result.variant, order=[result.variant])
-    page = Page(console)
+    writer = TerminalWriter(console)
     conditions = f" on {alone.conditions.words()}" if alone.conditions else ""
-    page.prose(f"{experiment}: {result.variant}, seed {result.seed}, has finished{conditions}.", "bold")
-    page.blank()
-    page.records(run_records(alone))
-    page.blank()
-    for line in (*remarks.context(alone), *remarks.reasons_for_null(alone)):
-        page.prose(line)
+    writer.paragraph(f"{experiment}: {result.variant}, seed {result.seed}, has finished{conditions}.", "bold")
+    writer.blank_line()
+    writer.table(one_run_table(alone))
+    writer.blank_line()
+    writer.paragraphs([*context(alone), *missing_figures(alone)])
     if directory is not None:
-        page.prose(f"Stored in {directory}")
+        writer.paragraph(f"Stored in {directory}")

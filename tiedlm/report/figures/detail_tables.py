@@ -1,4 +1,4 @@
-"""The figures that are told on request: more of each variant, and every run."""
+"""Tables shown on request (--details): more figures of each variant, every run, and the hashes of every run."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,19 +7,26 @@ from tiedlm.comparison.summary import SeedRun, VariantSummary
 from tiedlm.evaluation.statistics import mean
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import of_runs, of_split, over_seeds, perplexity_cell, present, variant_row
-from tiedlm.report.figures.main_table import main_records
-from tiedlm.report.figures.table import Records, Row
+from tiedlm.report.figures.main_table import main_table
+from tiedlm.report.figures.table import Row, Table
 from tiedlm.run.result import SPLITS
 
 
-def more_records(comparison: Comparison) -> Records:
-    """The figures that `details` adds per variant."""
+def detail_tables(comparison: Comparison) -> list[Table]:
+    """The three tables of the details: more figures of each variant, every run, and its hashes."""
+    return [more_figures_table(comparison), every_run_table(comparison), hashes_table(comparison)]
+
+
+def more_figures_table(comparison: Comparison) -> Table:
+    """The figures of each variant that the main table leaves out."""
     variants = comparison.variants
     rows = [
         variant_row("tying", variants, lambda variant: variant.tying),
         variant_row("non-embedding parameters", variants, lambda v: numbers.count(v.parameters.non_embedding)),
         *_text_rows(variants),
-        variant_row("predicted peak memory", variants, lambda v: _predicted(v.memory.predicted_peak_bytes)),
+        variant_row(
+            "predicted peak memory", variants, lambda v: numbers.memory(v.memory.predicted_peak_bytes, numbers.NOTHING)
+        ),
         variant_row("host peak memory", variants, lambda v: numbers.memory(v.memory.host_peak_rss_bytes)),
         variant_row("steps", variants, of_runs(lambda run: numbers.count(run.steps))),
         variant_row("training tokens", variants, of_runs(lambda run: numbers.count(run.tokens_seen))),
@@ -33,11 +40,11 @@ def more_records(comparison: Comparison) -> Records:
         variant_row("threads", variants, of_runs(lambda run: numbers.count(run.effective.num_threads))),
         variant_row("fused optimizer", variants, of_runs(lambda run: numbers.switch(run.effective.fused_optimizer))),
     ]
-    return Records(tuple(variant.name for variant in variants), tuple(rows), title="More figures")
+    return Table(tuple(variant.name for variant in variants), tuple(rows), title="More figures")
 
 
-def machine_remarks(comparison: Comparison) -> Iterator[str]:
-    """What one machine, which all runs were on, is called: too long a name for a column."""
+def device_notes(comparison: Comparison) -> Iterator[str]:
+    """The name of the device where all runs were on one: too long for a column."""
     devices = _devices(comparison)
     if len(devices) == 1:
         yield f"All runs were on {devices[0]}."
@@ -55,7 +62,7 @@ def _kind_of_device(run: SeedRun) -> str:
     return run.effective.device
 
 
-def seed_records(comparison: Comparison) -> Records:
+def every_run_table(comparison: Comparison) -> Table:
     """One line per run: its scores, losses and time."""
     runs = [(variant, run) for variant in comparison.variants for run in variant.runs]
     rows = [
@@ -66,11 +73,11 @@ def seed_records(comparison: Comparison) -> Records:
         Row.of("last loss", (numbers.decimal(run.last_loss, 4) for _, run in runs)),
         Row.of("seconds", (numbers.seconds(run.seconds) for _, run in runs)),
     ]
-    return Records(_run_names(comparison), tuple(rows), across="lines", title="Every run (variant, seed)")
+    return Table(_run_names(comparison), tuple(rows), names_as="lines", title="Every run (variant, seed)")
 
 
-def hash_records(comparison: Comparison) -> Records:
-    """One line per run: the first digits of what it started from and read."""
+def hashes_table(comparison: Comparison) -> Table:
+    """One line per run: the first digits of the hashes of what it started from and read."""
     runs = [run for variant in comparison.variants for run in variant.runs]
     rows = [
         Row.of("body", (run.hashes.body[:8] for run in runs)),
@@ -79,17 +86,20 @@ def hash_records(comparison: Comparison) -> Records:
         Row.of("tokens", (run.hashes.tokens[:8] for run in runs)),
         Row.of("corpus", (run.hashes.corpus[:8] for run in runs)),
     ]
-    return Records(
-        _run_names(comparison), tuple(rows), across="lines", title="SHA-256 of every run (variant, seed), first digits"
+    return Table(
+        _run_names(comparison),
+        tuple(rows),
+        names_as="lines",
+        title="SHA-256 of every run (variant, seed), first digits",
     )
 
 
-def run_records(alone: Comparison) -> Records:
+def one_run_table(alone: Comparison) -> Table:
     """The figures of a run, given as a comparison that holds nothing else."""
     added = ("first loss", "last loss", "host peak memory")
-    main, more = main_records(alone), more_records(alone)
+    main, more = main_table(alone), more_figures_table(alone)
     rows = [row for row in main.rows if row.label != "seeds"] + [row for row in more.rows if row.label in added]
-    return Records(main.names, tuple(rows))
+    return Table(main.names, tuple(rows))
 
 
 def _text_rows(variants: Sequence[VariantSummary]) -> Iterator[Row]:
@@ -103,8 +113,8 @@ def _text_rows(variants: Sequence[VariantSummary]) -> Iterator[Row]:
         yield variant_row("bits per byte", variants, of_split(split, lambda s: numbers.decimal(s.bits_per_byte, 4)), 1)
 
 
-def _predicted(num_bytes: int | None) -> str:
-    return numbers.NOTHING if num_bytes is None else numbers.memory(num_bytes)
+def _predicted_peak(variant: VariantSummary) -> str:
+    return numbers.memory(variant.memory.predicted_peak_bytes, numbers.NOTHING)
 
 
 def _seed_perplexity(variant: VariantSummary, split: str, seed: int) -> str:

@@ -1,4 +1,4 @@
-"""What it takes to carry out an experiment again: its file, written anew from what its runs were told."""
+"""The experiment's config file, written anew from the configs of its runs, to reproduce it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,19 +6,22 @@ from typing import Any
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.config.file import dump_yaml
 
-_OF_ONE_RUN = ("variant", "seed", "added")
-_NOT_DRAWN_ANEW = 0
+_KEYS_OF_ONE_RUN = ("variant", "seed", "added")
+_DEFAULT_EMBEDDING_DRAW = 0
 
 
 def experiment_file(comparison: Comparison) -> str | None:
     """A config that plans the same runs, with every default written out; None where the configs are not known.
 
-    What the plan added is asked for again, and settings that were found by tuning stand there as they came out.
+    Variants that the plan added are left to the plan again (`noise_floor`, `match`); tuned settings stand in it as they
+    were chosen.
     """
-    asked = {variant.name: _told(variant.config) for variant in comparison.variants if variant.added is None}
-    if not asked or not all(asked.values()):
+    configs = {
+        variant.name: _variant_config(variant.config) for variant in comparison.variants if variant.added is None
+    }
+    if not configs or not all(configs.values()):
         return None
-    base = asked.get(comparison.baseline) or next(iter(asked.values()))
+    base = configs.get(comparison.baseline) or next(iter(configs.values()))
     roles = {variant.added.role for variant in comparison.variants if variant.added}
     seeds = {seed for variant in comparison.variants for seed in variant.seeds}
     seeds |= {run.seed for run in comparison.pending} | {run.seed for run in comparison.failures}
@@ -34,12 +37,12 @@ def experiment_file(comparison: Comparison) -> str | None:
     return dump_yaml(
         {key: value for key, value in head.items() if value is not None}
         | {key: value for key, value in base.items() if key != "name"}
-        | {"variants": {name: _beyond(base, config) for name, config in asked.items()}}
+        | {"variants": {name: _changes(base, config) for name, config in configs.items()}}
     )
 
 
-def versions(comparison: Comparison) -> dict[str, str]:
-    """What the runs ran with, every version where they differ."""
+def package_versions(comparison: Comparison) -> dict[str, str]:
+    """The packages that the runs were made with; all versions where the runs differ."""
     found: dict[str, list[str]] = {}
     for run in (run for variant in comparison.variants for run in variant.runs):
         for name, version in run.versions.items():
@@ -47,22 +50,22 @@ def versions(comparison: Comparison) -> dict[str, str]:
     return {name: " / ".join(dict.fromkeys(values)) for name, values in found.items()}
 
 
-def _told(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a run's config that is its variant's."""
-    drawn = config.get("embedding_draw") == _NOT_DRAWN_ANEW
-    left_out = (*_OF_ONE_RUN, *(["embedding_draw"] if drawn else []))
+def _variant_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's config without the keys that belong to the one run."""
+    is_default = config.get("embedding_draw") == _DEFAULT_EMBEDDING_DRAW
+    left_out = (*_KEYS_OF_ONE_RUN, *(["embedding_draw"] if is_default else []))
     return {key: value for key, value in config.items() if key not in left_out}
 
 
-def _beyond(base: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a variant says beyond the base: laid over it, key by key, it gives `config`."""
+def _changes(base: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a variant changes of the base: merged into it, key by key, it gives `config`."""
     return {
-        key: _beyond(base[key], value) if _laid_over(base.get(key), value) else value
+        key: _changes(base[key], value) if _is_merged(base.get(key), value) else value
         for key, value in config.items()
         if key not in base or base[key] != value
     }
 
 
-def _laid_over(base: object, value: object) -> bool:
-    """Whether one mapping is read as laid over the other, which one of another `type` replaces."""
+def _is_merged(base: object, value: object) -> bool:
+    """Whether `value` is merged into `base`, as mappings are, or replaces it, as one of another `type` does."""
     return isinstance(base, Mapping) and isinstance(value, Mapping) and base.get("type") == value.get("type")

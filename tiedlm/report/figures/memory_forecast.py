@@ -1,4 +1,4 @@
-"""Predicted memory: what of it is what, and by how much untied needs more."""
+"""The memory forecast of models: a table of the predicted peak by category, and sentences on what it stands for."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,64 +7,52 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.forecast.footprint import CATEGORIES, Footprint
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import shown_variants
-from tiedlm.report.figures.table import Records, Row
-from tiedlm.report.formats.terminal_writer import Page
-
-_TITLE = "Memory of a training step, predicted"
+from tiedlm.report.figures.savings import SizedModel, untied_counterparts
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.text import key_in_words
 
 
 @dataclass(frozen=True)
-class Foreseen:
-    """A model, how large it is besides its embeddings, and its footprint."""
+class ModelForecast(SizedModel):
+    """A model and the forecast of the memory of one training step."""
 
-    name: str
-    tying: str
-    non_embedding: int
     footprint: Footprint
 
 
-def render_memory(comparison: Comparison, page: Page) -> None:
-    """The predictions of a comparison's variants, where there are any."""
-    render_foreseen(foreseen(comparison), page)
-
-
-def foreseen(comparison: Comparison) -> list[Foreseen]:
-    """The variants whose memory was predicted."""
+def forecasts_of_variants(comparison: Comparison) -> list[ModelForecast]:
+    """Of the shown variants those whose memory was forecast."""
     return [
-        Foreseen(variant.name, variant.tying, variant.parameters.non_embedding, variant.memory.predicted)
+        ModelForecast(variant.name, variant.tying, variant.parameters.non_embedding, variant.memory.predicted)
         for variant in shown_variants(comparison)
         if variant.memory.predicted
     ]
 
 
-def render_foreseen(models: Sequence[Foreseen], page: Page) -> None:
-    """A table, and what to know about it."""
-    if not models:
-        return
-    page.blank()
-    page.records(memory_records(models))
-    page.blank()
-    for line in (*conditions(models), *gaps(models)):
-        page.prose(line)
-
-
-def memory_records(models: Sequence[Foreseen]) -> Records:
-    """The peak with its categories (those that any model has), then what stays for good."""
+def forecast_tables(models: Sequence[ModelForecast]) -> list[Table]:
+    """The peak with its categories (those that any model has), then what stays allocated; none without models."""
     footprints = [model.footprint for model in models]
-    rows = [Row.of("predicted peak memory", (_bytes(footprint.peak_bytes) for footprint in footprints))]
+    if not footprints:
+        return []
+    rows = [Row.of("predicted peak memory", (_memory(footprint.peak_bytes) for footprint in footprints))]
     for category in CATEGORIES:
         if any(footprint.categories.get(category) for footprint in footprints):
-            label = category.replace("_", " ")
-            rows.append(Row.of(label, (_bytes(footprint.categories.get(category)) for footprint in footprints), 1))
+            cells = (_memory(footprint.categories.get(category)) for footprint in footprints)
+            rows.append(Row.of(key_in_words(category), cells, 1))
     rows += [
-        Row.of("of the peak, vocabulary", (_bytes(_vocabulary(footprint)) for footprint in footprints)),
-        Row.of("for good", (_bytes(footprint.persistent_bytes) for footprint in footprints)),
+        Row.of("of the peak, vocabulary", (_memory(_vocabulary(footprint)) for footprint in footprints)),
+        Row.of("for good", (_memory(footprint.persistent_bytes) for footprint in footprints)),
     ]
-    return Records(tuple(model.name for model in models), tuple(rows), title=_TITLE)
+    return [Table(tuple(model.name for model in models), tuple(rows), title="Memory of a training step, predicted")]
 
 
-def conditions(models: Sequence[Foreseen]) -> Iterator[str]:
-    """Of which step the prediction is, and what it leaves out."""
+def forecast_notes(models: Sequence[ModelForecast]) -> Iterator[str]:
+    """Which step was forecast, what the forecast leaves out, and how much more untied takes than tied."""
+    if models:
+        yield from _conditions(models)
+        yield from _memory_savings(models)
+
+
+def _conditions(models: Sequence[ModelForecast]) -> Iterator[str]:
     footprints = [model.footprint for model in models]
     places = dict.fromkeys(f"{f.device}, {f.precision}, micro-batches of {f.micro_batch_size:,}" for f in footprints)
     yield (
@@ -77,23 +65,20 @@ def conditions(models: Sequence[Foreseen]) -> Iterator[str]:
             yield f"{model.name}: no prediction, {model.footprint.reason}."
 
 
-def gaps(models: Sequence[Foreseen]) -> Iterator[str]:
-    """Untied against tied, where the same body is there both ways: what stays, and the peaks."""
+def _memory_savings(models: Sequence[ModelForecast]) -> Iterator[str]:
     for tied in models:
-        for untied in models:
-            same = tied.non_embedding == untied.non_embedding
-            if (tied.tying, untied.tying) == ("tied", "untied") and same:
-                for_good = _minus(untied.footprint.persistent_bytes, tied.footprint.persistent_bytes)
-                peaks = _minus(untied.footprint.peak_bytes, tied.footprint.peak_bytes)
-                if for_good is not None and peaks is not None:
-                    yield (
-                        f"{untied.name} holds {numbers.memory(for_good)} more for good than {tied.name} "
-                        f"(a second matrix, its gradient and its optimizer state); at the peak it is "
-                        f"{numbers.memory(peaks)} more."
-                    )
+        for untied in untied_counterparts(tied, models):
+            for_good = _difference(untied.footprint.persistent_bytes, tied.footprint.persistent_bytes)
+            peaks = _difference(untied.footprint.peak_bytes, tied.footprint.peak_bytes)
+            if for_good is not None and peaks is not None:
+                yield (
+                    f"{untied.name} holds {numbers.memory(for_good)} more for good than {tied.name} "
+                    f"(a second matrix, its gradient and its optimizer state); at the peak it is "
+                    f"{numbers.memory(peaks)} more."
+                )
 
 
-def _minus(one: int | None, other: int | None) -> int | None:
+def _difference(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one - other
 
 
@@ -101,5 +86,5 @@ def _vocabulary(footprint: Footprint) -> int | None:
     return None if footprint.vocabulary is None else sum(footprint.vocabulary.values())
 
 
-def _bytes(num_bytes: int | None) -> str:
-    return numbers.NOTHING if num_bytes is None else numbers.memory(num_bytes)
+def _memory(num_bytes: int | None) -> str:
+    return numbers.memory(num_bytes, numbers.NOTHING)

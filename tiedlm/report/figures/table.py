@@ -1,4 +1,4 @@
-"""Records: named things with the same labelled figures, however they come to be laid out."""
+"""A table as data, for every format to lay out: named things (variants, runs) with the same labelled figures."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,9 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Row:
-    """One label and its figure for each record; `depth` 1 is a part of the row above.
+    """One label with a cell for each name of the table; `depth` 1 is a part of the row above.
 
-    `brief` is what stands in its place where there is less room: a shorter label, or one thing a row.
+    `brief` stands in its place in narrow tables: a row with a shorter label, or several rows with shorter cells.
     """
 
     label: str
@@ -23,47 +23,50 @@ class Row:
         """A row from any iterable of cells."""
         return cls(label, tuple(cells), depth, tuple(brief))
 
-    def part(self, start: int, stop: int) -> "Row":
-        """The row of some of the records."""
-        return Row(self.label, self.cells[start:stop], self.depth, tuple(row.part(start, stop) for row in self.brief))
+    def cells_between(self, start: int, stop: int) -> "Row":
+        """The row with only the cells from `start` up to `stop`."""
+        brief = tuple(row.cells_between(start, stop) for row in self.brief)
+        return Row(self.label, self.cells[start:stop], self.depth, brief)
 
 
 @dataclass(frozen=True)
-class Records:
-    """`names` of the records, and `rows` with one cell for each of them.
+class Table:
+    """`names` of variants or runs, and `rows` with one cell for each of them.
 
-    `across` says how a table shows them: each record a column (few records, many figures) or a line.
+    `names_as` says how they are shown: each name a column (few names, many figures), or each name a line, with a
+    column for each row.
     """
 
     names: tuple[str, ...]
     rows: tuple[Row, ...]
-    across: Literal["columns", "lines"] = "columns"
+    names_as: Literal["columns", "lines"] = "columns"
     title: str = ""
 
-    def in_brief(self) -> "Records":
-        """With each row as it is where there is less room."""
+    def in_brief(self) -> "Table":
+        """With the brief rows in place of those that have some."""
         return replace(self, rows=tuple(brief for row in self.rows for brief in (row.brief or (row,))))
 
     @property
     def num_columns(self) -> int:
-        """Columns of a table, besides that of the labels."""
-        return len(self.names if self.across == "columns" else self.rows)
+        """Columns beside that of the labels."""
+        return len(self.names if self.names_as == "columns" else self.rows)
 
-    def in_parts(self, count: int) -> list["Records"]:
-        """Tables with some of the columns each, as even as can be, the wider ones first."""
+    def split(self, count: int) -> list["Table"]:
+        """`count` tables with some of the columns each, as even as can be, the wider ones first."""
         size, wider = divmod(self.num_columns, count)
         ends = itertools.accumulate((size + (number < wider) for number in range(count)), initial=0)
-        return [self._columns(start, stop) for start, stop in itertools.pairwise(ends)]
+        return [self._columns_between(start, stop) for start, stop in itertools.pairwise(ends)]
 
-    def _columns(self, start: int, stop: int) -> "Records":
-        if self.across == "lines":
+    def _columns_between(self, start: int, stop: int) -> "Table":
+        if self.names_as == "lines":
             return replace(self, rows=self.rows[start:stop])
-        return replace(self, names=self.names[start:stop], rows=tuple(row.part(start, stop) for row in self.rows))
+        rows = tuple(row.cells_between(start, stop) for row in self.rows)
+        return replace(self, names=self.names[start:stop], rows=rows)
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-        """Header and lines of the table, the labels indented by their depth."""
+    def header_and_lines(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The texts of the header and of each line, the labels indented by their depth."""
         labels = ["  " * row.depth + row.label for row in self.rows]
-        if self.across == "columns":
+        if self.names_as == "columns":
             return ["", *self.names], [[label, *row.cells] for label, row in zip(labels, self.rows, strict=True)]
         return ["", *labels], [
             [name, *(row.cells[index] for row in self.rows)] for index, name in enumerate(self.names)

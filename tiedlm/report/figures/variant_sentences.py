@@ -1,4 +1,4 @@
-"""One sentence for each variant: what it is, what it costs, and how it did. Nothing here assumes a direction."""
+"""One sentence for each variant: its matrices, its cost, and how it compares. Nothing here assumes a direction."""
 
 from collections.abc import Iterator
 
@@ -16,15 +16,15 @@ _MATCHED = {
 }
 
 
-def sentences(comparison: Comparison) -> dict[str, str]:
-    """By variant."""
+def variant_sentences(comparison: Comparison) -> dict[str, str]:
+    """The sentence of each shown variant, by its name."""
     on_test = {found.variant: found for found in comparison.all_differences if found.split == "test"}
     return {
         variant.name: "; ".join(
             (
-                _is(variant, comparison.baseline),
+                _embeddings(variant, comparison.baseline),
                 ", ".join(_costs(variant, comparison.baseline)),
-                _did(variant, on_test.get(variant.name)),
+                _result(variant, on_test.get(variant.name)),
             )
         )
         + "."
@@ -32,7 +32,7 @@ def sentences(comparison: Comparison) -> dict[str, str]:
     }
 
 
-def _is(variant: VariantSummary, baseline: str) -> str:
+def _embeddings(variant: VariantSummary, baseline: str) -> str:
     tying = "" if variant.tying == variant.name else f" ({variant.tying})"
     role = ", the baseline," if variant.name == baseline else ""
     matched = f" as {variant.added.of} has{_MATCHED.get(variant.added.role, '')}" if variant.added else ""
@@ -41,12 +41,12 @@ def _is(variant: VariantSummary, baseline: str) -> str:
 
 def _matrices(parameters: ParameterCounts) -> str:
     shared = parameters.parts.get("shared_embedding", 0)
-    read, scored = (parameters.parts.get(part, 0) for part in ("input_embedding", "output_embedding"))
+    input_only, output_only = (parameters.parts.get(part, 0) for part in ("input_embedding", "output_embedding"))
     if not shared:
         return "one matrix for input and another for output"
-    if not (read or scored):
+    if not (input_only or output_only):
         return "one matrix for input and output"
-    if read:
+    if input_only:
         return "embeddings of which a part is shared"
     if parameters.inference_total is not None and parameters.inference_total < parameters.total:
         return "one matrix for input and output at the end of its run"
@@ -71,19 +71,19 @@ def _against(saving: Saving | None, baseline: str) -> str:
     return f", {abs(saving.parameters):,}{share} {'more' if saving.parameters > 0 else 'fewer'} than {baseline}"
 
 
-def _did(variant: VariantSummary, difference: Difference | None) -> str:
+def _result(variant: VariantSummary, difference: Difference | None) -> str:
     over = seeds_in_words(len(variant.seeds))
     score = f"test perplexity {perplexity_cell('test')(variant)} over {over}" if "test" in variant.splits else "no test"
     if difference is None:
         return score
     in_common = over_seeds_in_common(difference.num_seeds, len(variant.seeds))
-    if variant.added:  # whether it is better is for both ways of matching to say together
+    if variant.added:  # a verdict on a matched body is drawn from both ways of matching together
         return f"{score}, {difference_cell(difference)} {UNIT} against {difference.baseline}{in_common}"
-    return f"{score}, {_held(difference)}{in_common}"
+    return f"{score}, {_compared(difference)}{in_common}"
 
 
-def _held(difference: Difference) -> str:
-    """How it compares, as its verdict says."""
+def _compared(difference: Difference) -> str:
+    """How the variant compares with the baseline, as the verdict says."""
     baseline = difference.baseline
     by = (
         ""

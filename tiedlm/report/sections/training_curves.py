@@ -1,47 +1,25 @@
-"""What of a comparison is plotted."""
+"""The losses on validation while training, against tokens and against time, and their difference to the baseline."""
 
 from collections.abc import Callable, Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.summary import VariantSummary
 from tiedlm.evaluation.statistics import mean
-from tiedlm.forecast.footprint import CATEGORIES
-from tiedlm.report.charts.chart import Chart, Curve, CurveChart, Sample, Stack, StackChart
-from tiedlm.report.charts.differences import difference_chart, frequency_charts
-from tiedlm.report.figures import numbers
-from tiedlm.report.figures.cells import part_label, shown_variants
-from tiedlm.run.result import PARTS, CurvePoint
+from tiedlm.report.charts.chart import Curve, CurveChart, Sample
+from tiedlm.report.figures.cells import shown_variants
+from tiedlm.report.sections.section import Section
+from tiedlm.run.result import CurvePoint
+
+_LOSS = "validation loss, nats per token"
 
 
-def charts(comparison: Comparison) -> list[Chart]:
-    """Every chart that there is something to draw on."""
-    found = (
-        difference_chart(comparison),
-        *curve_charts(comparison),
-        *frequency_charts(comparison),
-        parameter_chart(comparison),
-        memory_chart(comparison),
-    )
-    return [chart for chart in found if chart is not None]
-
-
-def curve_charts(comparison: Comparison) -> Iterator[CurveChart]:
-    """The validation loss against tokens and against seconds, and the difference to the baseline on the way."""
+def _charts(comparison: Comparison) -> Iterator[CurveChart]:
+    """Three charts; none where no run was validated more than once, the last only where the baseline was."""
     drawn = [(variant, place) for place, variant in enumerate(shown_variants(comparison)) if _steps(variant)]
     if not any(len(_steps(variant)) > 1 for variant, _ in drawn):
         return
-    losses = tuple(_loss_curve(variant, place, _tokens) for variant, place in drawn)
-    label = "validation loss, nats per token"
-    yield CurveChart("validation-tokens", "Validation loss by tokens", "training tokens", label, losses)
-    against_time = tuple(_loss_curve(variant, place, _seconds) for variant, place in drawn)
-    yield CurveChart(
-        "validation-seconds",
-        "Validation loss by time",
-        "seconds of training",
-        label,
-        against_time,
-        x_words=lambda value: f"{value:,.4g}",
-    )
+    yield _loss_by_tokens(drawn)
+    yield _loss_by_time(drawn)
     baseline = next((variant for variant, _ in drawn if variant.name == comparison.baseline), None)
     if baseline is None:
         return
@@ -56,6 +34,22 @@ def curve_charts(comparison: Comparison) -> Iterator[CurveChart]:
             known,
             zero=f"above 0 favours {baseline.name}",
         )
+
+
+def _loss_by_tokens(drawn: Sequence[tuple[VariantSummary, int]]) -> CurveChart:
+    curves = tuple(_loss_curve(variant, place, _tokens) for variant, place in drawn)
+    return CurveChart("validation-tokens", "Validation loss by tokens", "training tokens", _LOSS, curves)
+
+
+def _loss_by_time(drawn: Sequence[tuple[VariantSummary, int]]) -> CurveChart:
+    return CurveChart(
+        "validation-seconds",
+        "Validation loss by time",
+        "seconds of training",
+        _LOSS,
+        tuple(_loss_curve(variant, place, _seconds) for variant, place in drawn),
+        x_words=lambda value: f"{value:,.4g}",
+    )
 
 
 def _steps(variant: VariantSummary) -> list[int]:
@@ -102,51 +96,12 @@ def _sample(x: float, values: Sequence[float], step: int) -> Sample:
     return Sample(x, mean(values), low, high, f"step {step:,}: {mean(values):.4f}{over}")
 
 
-def parameter_chart(comparison: Comparison) -> StackChart | None:
-    """Where the parameters are."""
-    variants = shown_variants(comparison)
-    parts = [part for part in PARTS if any(variant.parameters.parts.get(part) for variant in variants)]
-    if not parts:
-        return None
-    stacks = (
-        Stack(
-            variant.name,
-            numbers.count(variant.parameters.total),
-            tuple(variant.parameters.parts.get(part, 0) for part in parts),
-        )
-        for variant in variants
-    )
-    return StackChart(
-        "parameters",
-        "Parameters",
-        tuple(map(part_label, parts)),
-        tuple(stacks),
-        written=lambda value: numbers.count(round(value)),
-    )
-
-
-def memory_chart(comparison: Comparison) -> StackChart | None:
-    """The predicted peak of a training step by category, and the peak that was measured on a GPU."""
-    known = [(variant, variant.memory.predicted) for variant in shown_variants(comparison) if variant.memory.predicted]
-    predicted = [(variant, footprint) for variant, footprint in known if footprint.peak_bytes]
-    if not predicted:
-        return None
-    parts = [name for name in CATEGORIES if any(footprint.categories.get(name) for _, footprint in predicted)]
-    stacks = (
-        Stack(
-            variant.name,
-            numbers.memory(footprint.peak_bytes),
-            tuple(footprint.categories.get(part, 0) for part in parts),
-            variant.memory.gpu_peak_allocated_bytes,
-        )
-        for variant, footprint in predicted
-    )
-    return StackChart(
-        "memory",
-        "Peak memory of a training step, predicted",
-        tuple(part.replace("_", " ") for part in parts),
-        tuple(stacks),
-        written=lambda value: numbers.memory(round(value)),
-        mark="measured on the GPU, allocated",
-        unit=2.0**20,
-    )
+SECTION = Section(
+    "While training",
+    charts=_charts,
+    num_charts_side_by_side=2,
+    caption=(
+        "Lines: means over seeds; bands: from the smallest to the largest of them. Seconds are of training alone."
+    ),
+    placeholder="No run was validated on its way; training.evaluate_every asks for it.",
+)
