@@ -18,11 +18,12 @@ from tests.support.finished_runs import (
     run_result,
     runs,
     split_result,
+    summarize,
 )
-from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison, summarize
+from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison
 from tiedlm.comparison.contrast import Difference, config_differences
+from tiedlm.comparison.statistics import sample_sd
 from tiedlm.config.base import ConfigError
-from tiedlm.evaluation.statistics import sample_sd
 from tiedlm.run.result import Memory, RunFailure, RunResult
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.comparison import summarize as summarize
 from tiedlm.run.folder import RunFolder, raw_config
 from tiedlm.run.layout import Run
 from tiedlm.run.result import Corpus, CurvePoint, Effective, Hashes, Memory, ParameterCounts, RunResult, SplitResult

@@ -3,15 +3,15 @@
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 
 from tiedlm.comparison.analyses.breakdown import break_down
 from tiedlm.comparison.analyses.budget import Budget, weigh
-from tiedlm.comparison.analyses.frequency import Frequency
-from tiedlm.comparison.analyses.noise_floor import NoiseFloor, measure_noise
-from tiedlm.comparison.analyses.tokens_to_reach import TokensToReach, tokens_to_reach
+from tiedlm.comparison.analyses.every import ANALYSES
+from tiedlm.comparison.analyses.noise_floor import measure_noise
+from tiedlm.comparison.analyses.tokens_to_reach import tokens_to_reach
 from tiedlm.comparison.contrast import Difference, contrasts
 from tiedlm.comparison.documents import ScoresOf
 from tiedlm.comparison.judgement import judge
@@ -26,6 +26,7 @@ from tiedlm.run.result import Corpus, RunFailure, RunResult
 COMPARISON_FILE = "comparison.json"
 EDITION = 8
 """Counts what `summarize` makes of the same runs: what an earlier edition stored is made anew."""
+Schema = TypeVar("Schema", bound=Config)
 _NOTHING = "No run has finished: there is nothing to compare."
 
 
@@ -36,13 +37,8 @@ class Pending(Config):
     seed: int
 
 
-class Comparison(Config):
-    """`model_dump(mode="json")` is the JSON document of `compare`.
-
-    `verdict` is one sentence: the conditions, then the `statements`, one for each variant. `primary` is the variant
-    whose comparison is not corrected for the others, `smallest_worthwhile` the difference in nats per token below
-    which two variants count as equal.
-    """
+class _Differences(Config):
+    """What a comparison holds before its analyses: the variants, their differences and the verdict."""
 
     schema_version: Literal[2] = 2
     edition: int = 0
@@ -57,19 +53,41 @@ class Comparison(Config):
     variants: list[VariantSummary]
     differences: list[Difference]
     tuning: Tuning | None = None
-    noise_floor: NoiseFloor | None = None
-    tokens_to_reach: TokensToReach | None = None
-    frequency: Frequency | None = None
-    budget: Budget | None = None
+
+
+if TYPE_CHECKING:  # the fields of the analyses are read by type, never by name
+    _WithAnalyses = _Differences
+else:
+    _WithAnalyses = create_model(
+        "_WithAnalyses", __base__=_Differences, **{each.key: (each.schema | None, None) for each in ANALYSES}
+    )
+
+
+class Comparison(_WithAnalyses):
+    """`model_dump(mode="json")` is the JSON document of `compare`.
+
+    `verdict` is one sentence: the conditions, then the `statements`, one for each variant. `primary` is the variant
+    whose comparison is not corrected for the others, `smallest_worthwhile` the difference in nats per token below
+    which two variants count as equal. Between `tuning` and `failures` stands one field for each analysis, under its
+    key: see `analysis`.
+    """
+
     failures: list[RunFailure]
     pending: list[Pending]
     notes: list[str]
     sources: dict[str, str] = {}  # noqa: RUF012 (a frozen model); SHA-256 of every result and failure it is made of
 
+    def analysis(self, schema: type[Schema]) -> Schema | None:
+        """The answer of the analysis with this schema; null where it had nothing to measure."""
+        (key,) = (each.key for each in ANALYSES if each.schema is schema)
+        found: Schema | None = getattr(self, key)
+        return found
+
     @property
     def all_differences(self) -> list[Difference]:
         """To the baseline: those judged together, then those of bodies of its size, each judged by itself."""
-        matched = self.budget.equal_parameters if self.budget else []
+        budget = self.analysis(Budget)
+        matched = budget.equal_parameters if budget else []
         return [*self.differences, *(found for each in matched for body in each.bodies for found in body.differences)]
 
 
@@ -110,6 +128,12 @@ def summarize(
     pending = list(_pending(results, failures, planned or {}))
     num_seeds = conditions.num_seeds if conditions else 0
     said = statements(asked, baseline, differences, num_seeds, smallest_worthwhile, len(failures))
+    found: dict[str, Any] = {
+        "noise_floor": measure_noise(runs, baseline, differences),
+        "tokens_to_reach": tokens_to_reach(runs, baseline),
+        "budget": weigh(runs, baseline, measured, smallest_worthwhile),
+        "frequency": break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, kept),
+    }
     return Comparison(
         edition=EDITION,
         experiment=name,
@@ -123,10 +147,7 @@ def summarize(
         variants=variants,
         differences=differences,
         tuning=tuning,
-        noise_floor=measure_noise(runs, baseline, differences),
-        tokens_to_reach=tokens_to_reach(runs, baseline),
-        budget=weigh(runs, baseline, measured, smallest_worthwhile),
-        frequency=break_down({variant: runs[variant] for variant in asked}, baseline, smallest_worthwhile, kept),
+        **found,
         failures=list(failures),
         pending=pending,
         notes=[*_notes(runs), *(_lost_scores(differences) if scores_of else ())],

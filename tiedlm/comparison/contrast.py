@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from tiedlm.comparison.documents import OverText, ScoresOf, over_text
 from tiedlm.comparison.pairing import Pairing, pair_seeds
+from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.summary import has_split
 from tiedlm.config.base import Config, Execution
-from tiedlm.evaluation.statistics import PairedDifference, paired_difference
 from tiedlm.run.result import RunResult
 from tiedlm.training.config import TrainingConfig
 

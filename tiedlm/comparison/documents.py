@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiedlm.evaluation.statistics import Interval
+from tiedlm.comparison.statistics import Interval
 from tiedlm.run.result import RunResult
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any
 
 from tiedlm.comparison.contrast import Difference, Verdict
 from tiedlm.comparison.significance import LEVEL, holm, p_of_difference, p_of_equality, seeds_needed
-from tiedlm.evaluation.statistics import mean, t_interval
+from tiedlm.comparison.statistics import mean, t_interval
 
 
 def judge(differences: Sequence[Difference], primary: str | None, smallest_worthwhile: float) -> list[Difference]:

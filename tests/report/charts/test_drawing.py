@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs, summarize
 from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Breakdown, Frequency
-from tiedlm.comparison.comparison import summarize
+from tiedlm.comparison.analyses.noise_floor import NoiseFloor
 from tiedlm.report.charts.chart import Chart, CurveChart, Estimate, IntervalChart, Stack, StackChart
 from tiedlm.report.charts.difference_charts import difference_chart, frequency_charts
 from tiedlm.report.charts.drawing import draw
@@ -155,8 +155,9 @@ def test_differences_are_held_against_the_noise_of_a_run_where_it_was_measured()
     comparison = summarize(results, [], "example", "untied", ["tied", "untied", "untied+redrawn"])
     chart = difference_chart(comparison)
     assert chart is not None
-    assert comparison.noise_floor is not None
-    noise = comparison.noise_floor.noise or 0
+    floor = comparison.analysis(NoiseFloor)
+    assert floor is not None
+    noise = floor.noise or 0
     assert [(band.low, band.high) for band in chart.bands] == [(-0.01, 0.01), (-noise, noise)]
     assert {estimate.name for estimate in chart.estimates} == {"tied, test", "tied, validation"}
     assert len(of_class(svg(chart, 900), "shade")) == 2

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs
-from tiedlm.comparison.comparison import summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs, summarize
 from tiedlm.report.figures.records import Records, Row
 from tiedlm.report.figures.rows import main_records
 from tiedlm.report.figures.sentences import sentences

@@ -19,8 +19,8 @@ from tiedlm.comparison.documents import ScoresOf, UnusableScoresError, bootstrap
 from tiedlm.comparison.judgement import verdict_of
 from tiedlm.comparison.pairing import pair_seeds
 from tiedlm.comparison.significance import holm, p_of_difference, p_of_equality
+from tiedlm.comparison.statistics import mean, t_interval
 from tiedlm.evaluation.measures import nats_per_token
-from tiedlm.evaluation.statistics import mean, t_interval
 from tiedlm.run.result import RunResult
 from tiedlm.run.token_types import BINS, SIDES
 

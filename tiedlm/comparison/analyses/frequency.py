@@ -11,8 +11,8 @@ could be tested. Too few documents have no verdict.
 
 from tiedlm.comparison.analyses.token_groups import By
 from tiedlm.comparison.contrast import Verdict
+from tiedlm.comparison.statistics import Interval
 from tiedlm.config.base import Config
-from tiedlm.evaluation.statistics import Interval
 
 SPLIT = "test"
 FEWEST_DOCUMENTS = 20

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from tiedlm.comparison.contrast import Difference, contrast
 from tiedlm.comparison.significance import sd_interval
+from tiedlm.comparison.statistics import correlation, mean, sample_sd, unpaired_interval
 from tiedlm.config.base import Config
-from tiedlm.evaluation.statistics import correlation, mean, sample_sd, unpaired_interval
 from tiedlm.run.result import RunResult
 
 FEWEST_FOR_CORRELATION = 3

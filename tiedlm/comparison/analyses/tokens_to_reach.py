@@ -9,8 +9,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from tiedlm.comparison.pairing import pair
+from tiedlm.comparison.statistics import mean
 from tiedlm.config.base import Config
-from tiedlm.evaluation.statistics import mean
 from tiedlm.run.result import CurvePoint, RunResult
 from tiedlm.training.schedule import steps_before_decay
 

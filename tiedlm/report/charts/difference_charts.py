@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from tiedlm.comparison.analyses.frequency import Frequency
+from tiedlm.comparison.analyses.noise_floor import NoiseFloor
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.verdict import signed_together
@@ -34,7 +36,7 @@ def difference_chart(comparison: Comparison) -> IntervalChart | None:
 
 def _bands(comparison: Comparison) -> Iterator[Band]:
     """What a difference is held against."""
-    size, floor = comparison.smallest_worthwhile, comparison.noise_floor
+    size, floor = comparison.smallest_worthwhile, comparison.analysis(NoiseFloor)
     yield Band(f"within ±{size:g}: too small to matter", -size, size)
     if floor is not None and floor.noise:
         noise = signed_together(floor.noise)[0].lstrip("+")
@@ -68,8 +70,8 @@ _BREAKDOWNS = {
 
 def frequency_charts(comparison: Comparison) -> Iterator[IntervalChart]:
     """The difference to the baseline in each bin of each breakdown."""
-    places, baseline = places_of(comparison), comparison.baseline
-    for breakdown in comparison.frequency.breakdowns if comparison.frequency else ():
+    places, baseline, frequency = places_of(comparison), comparison.baseline, comparison.analysis(Frequency)
+    for breakdown in frequency.breakdowns if frequency else ():
         variants = {difference.variant for found in breakdown.bins for difference in found.differences}
         found = tuple(
             Estimate(

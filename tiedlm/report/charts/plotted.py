@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.statistics import mean
 from tiedlm.comparison.summary import VariantSummary
-from tiedlm.evaluation.statistics import mean
 from tiedlm.forecast.footprint import CATEGORIES
 from tiedlm.report.charts.chart import Chart, Curve, CurveChart, Sample, Stack, StackChart
 from tiedlm.report.charts.difference_charts import difference_chart, frequency_charts

@@ -60,8 +60,8 @@ def figures(comparison: Comparison) -> Iterator[Figure]:
         for difference in comparison.differences:
             if difference.variant == variant.name:
                 yield from _of_difference(difference)
-        if comparison.budget:
-            yield from _at_equal_parameters(variant.name, comparison.budget)
+        if budget := comparison.analysis(Budget):
+            yield from _at_equal_parameters(variant.name, budget)
 
 
 def _of_variant(variant: VariantSummary) -> Iterator[Figure]:

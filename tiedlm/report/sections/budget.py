@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from tiedlm.comparison.analyses.budget import BreakEven, Budget
-from tiedlm.comparison.analyses.equal_parameters import MatchedBody
-from tiedlm.comparison.analyses.purchase import Purchase
+from tiedlm.comparison.analyses.budget import BreakEven, Budget, Purchase
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.equal_parameters import MatchedBody
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import difference_cell
@@ -16,7 +15,7 @@ _MOST_SAID = 3
 
 def budget_remarks(comparison: Comparison) -> Iterator[str]:
     """Two sentences: what holds at equal parameters, and the break-even of the primary comparison."""
-    budget = comparison.budget
+    budget = comparison.analysis(Budget)
     if budget is None:
         return
     said = [each.statement for each in budget.equal_parameters]
@@ -31,7 +30,7 @@ def budget_remarks(comparison: Comparison) -> Iterator[str]:
 
 def budget_records(comparison: Comparison) -> list[Records]:
     """Every purchase with its price, then with what it buys, then the bodies of equal size."""
-    budget = comparison.budget
+    budget = comparison.analysis(Budget)
     if budget is None:
         return []
     purchases = [bought for each in budget.break_even for bought in (each.outright, *each.in_body)]

@@ -32,7 +32,7 @@ _DECIMALS = 4
 
 def frequency_records(comparison: Comparison) -> list[Records]:
     """For each breakdown what stands in its bins and each variant against the baseline; then how far rows moved."""
-    frequency = comparison.frequency
+    frequency = comparison.analysis(Frequency)
     if frequency is None:
         return []
     records: list[Records] = []
@@ -109,7 +109,7 @@ def _labels(bins: Sequence[Bin] | Sequence[MovedBin]) -> tuple[str, ...]:
 
 def frequency_notes(comparison: Comparison) -> Iterator[str]:
     """How to read these tables, and why a breakdown or a verdict in one is missing."""
-    frequency = comparison.frequency
+    frequency = comparison.analysis(Frequency)
     if frequency is None:
         return
     if frequency.reason:
@@ -152,7 +152,7 @@ def _legend(frequency: Frequency) -> Iterator[str]:
 
 def frequency_remarks(comparison: Comparison) -> Iterator[str]:
     """Where the verdict on a bin is another one than that on the whole: one sentence, on the first such variant."""
-    frequency = comparison.frequency
+    frequency = comparison.analysis(Frequency)
     if frequency is None:
         return
     found = sorted(comparison.differences, key=lambda difference: not difference.is_primary)

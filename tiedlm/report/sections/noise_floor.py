@@ -13,7 +13,7 @@ _MOST_SAID = 3
 
 def noise_floor_remarks(comparison: Comparison) -> Iterator[str]:
     """One sentence: how far a fresh draw moves a run, and how many times that the differences are."""
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     if floor is None:
         return
     if floor.noise is None:
@@ -39,7 +39,7 @@ def _times(floor: NoiseFloor) -> str:
 
 def noise_floor_records(comparison: Comparison) -> list[Records]:
     """The noise with what to check it by, then each difference beside it."""
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     if floor is None:
         return []
     title = f"Noise floor: {floor.variant} minus {floor.of} on {floor.split}, {UNIT}"

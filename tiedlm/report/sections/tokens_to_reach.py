@@ -10,7 +10,7 @@ from tiedlm.report.figures.records import Records, Row
 
 def reach_remarks(comparison: Comparison) -> Iterator[str]:
     """One sentence, where there are figures."""
-    reach = comparison.tokens_to_reach
+    reach = comparison.analysis(TokensToReach)
     if reach is None:
         return
     others = [one for one in reach.variants if one.variant != reach.baseline]
@@ -34,7 +34,7 @@ def _of(one: VariantReach, reach: TokensToReach) -> str:
 
 def reach_records(comparison: Comparison) -> list[Records]:
     """Mean tokens over the seeds and those of each seed."""
-    reach = comparison.tokens_to_reach
+    reach = comparison.analysis(TokensToReach)
     if reach is None or reach.reason is not None:
         return []
     title = f"Training tokens to reach {_what(reach)} on validation, linear between validations"
@@ -49,7 +49,7 @@ def reach_records(comparison: Comparison) -> list[Records]:
 
 def reach_notes(comparison: Comparison) -> Iterator[str]:
     """Why a figure is missing."""
-    reach = comparison.tokens_to_reach
+    reach = comparison.analysis(TokensToReach)
     if reach is None:
         return
     missing = f"Tokens to reach {_what(reach)}"

@@ -8,9 +8,9 @@ two p-values is that of the conclusion. Holm's correction of these is over the v
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tiedlm.comparison.analyses.purchase import MATCHED, Spending, in_order, matched_of, spent_on
 from tiedlm.comparison.contrast import Difference, Verdict
 from tiedlm.comparison.judgement import judge
+from tiedlm.comparison.matched_bodies import MATCHED, Spending, in_order, matched_of, spent_on
 from tiedlm.comparison.significance import LEVEL, holm
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.config.base import Config
