@@ -1,20 +1,21 @@
 """A variant against the baseline on one split, as measured: the difference, its intervals, and its pairing."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Literal
-
-from pydantic import BaseModel
 
 from tiedlm.comparison.documents import OverText, ScoresOf, over_text
 from tiedlm.comparison.pairing import Pairing, pair_seeds
 from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.summary import has_split
-from tiedlm.config.base import Config, Execution
+from tiedlm.config.base import Config, execution_keys
+from tiedlm.run.config import RunConfig
 from tiedlm.run.result import RunResult
-from tiedlm.training.config import TrainingConfig
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
-"""Of the variant. `no_difference`: equal to the last bit in every pair. `equal`: within a size that matters not."""
+"""Of the variant. `no_difference`: equal to the last bit in every pair. `equal`: within a size too small to matter."""
+_NAMES = frozenset({"name", "variant", "seed"})
+"""Keys that say which run it is."""
 
 
 class Difference(Config):
@@ -25,7 +26,7 @@ class Difference(Config):
     checkpoints; null with `text_reason`. The verdict and what it rests on are those of tiedlm/comparison/judgement:
     the p-values of "not 0" and of "within the smallest worthwhile size", corrected for `num_corrected_for` comparisons
     (1: not corrected), and the range of seeds that would tell where they do not. `config_differences` are the dotted
-    config keys in which the two were told to differ.
+    config keys in which the two differ, of those that say what a run computes.
     """
 
     variant: str
@@ -99,27 +100,22 @@ def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> Paired
 
 
 def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out."""
+    """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out.
+
+    Both as they were stored, maybe by an older version: a key that is not in one of them is null there.
+    """
     one, other = _flat(mine), _flat(theirs)
-    skipped = {
-        "name",
-        "variant",
-        "seed",
-        "added",
-        "added.role",
-        "added.of",
-        *_execution_keys("training.", TrainingConfig),
-    }
-    keys = [key for key in dict.fromkeys([*one, *other]) if key.partition(".")[0] != "added"]
-    return [key for key in keys if key not in skipped and one.get(key) != other.get(key)]
+    return [key for key in dict.fromkeys([*one, *other]) if _says_what(key) and one.get(key) != other.get(key)]
 
 
-def _execution_keys(prefix: str, model: type[BaseModel]) -> list[str]:
-    return [
-        prefix + name
-        for name, field in model.model_fields.items()
-        if any(isinstance(mark, Execution) for mark in field.metadata)
-    ]
+def _says_what(key: str) -> bool:
+    """Whether a dotted key of a run's config says what the run computes."""
+    return key not in _NAMES and not any(f"{key}.".startswith(f"{other}.") for other in _execution_keys())
+
+
+@cache
+def _execution_keys() -> frozenset[str]:
+    return frozenset(execution_keys(RunConfig))
 
 
 def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
