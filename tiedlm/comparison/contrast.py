@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
 
-from tiedlm.comparison.documents import OverText, ScoresOf, over_text
-from tiedlm.comparison.pairing import Pairing, pair_seeds
+from tiedlm.comparison.documents import OverText, over_text
+from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
 from tiedlm.comparison.statistics import PairedDifference, paired_difference
+from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.summary import has_split
 from tiedlm.config.base import Config, execution_keys
 from tiedlm.run.config import RunConfig
@@ -14,6 +15,8 @@ from tiedlm.run.result import RunResult
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
 """Of the variant. `no_difference`: equal to the last bit in every pair. `equal`: within a size too small to matter."""
+COMPARED_SPLITS = ("test", "validation")
+"""The splits on which variants are compared; the first that all runs scored decides."""
 _NAMES = frozenset({"name", "variant", "seed"})
 """Keys that say which run it is."""
 
@@ -53,11 +56,13 @@ class Difference(Config):
 
 
 def contrast(
-    variant: Sequence[RunResult], baseline: Sequence[RunResult], split: str, scores_of: ScoresOf
+    variant: Sequence[RunResult], baseline: Sequence[RunResult], split: str, scores_of: ScoresOf | None = None
 ) -> Difference:
-    """Measure the runs of a variant against those of the baseline, paired by seed; the verdict is still open."""
-    by_seed = {run.seed: run for run in baseline}
-    pairs = [(run, by_seed[run.seed]) for run in variant if run.seed in by_seed]
+    """Measure the runs of a variant against those of the baseline, paired by seed; the verdict is still open.
+
+    Without `scores_of` there is no interval over documents.
+    """
+    pairs = pair_by_seed(variant, baseline)
     pairing = pair_seeds(pairs)
     comparable = bool(pairs) and all(_scored_the_same(one, other, split) for one, other in pairs)
     measured = _measure(pairs, split) if comparable else None
@@ -79,11 +84,13 @@ def contrast(
     )
 
 
-def contrasts(variant: Sequence[RunResult], baseline: Sequence[RunResult], scores_of: ScoresOf) -> list[Difference]:
+def contrasts(
+    variant: Sequence[RunResult], baseline: Sequence[RunResult], scores_of: ScoresOf | None
+) -> list[Difference]:
     """The differences on test and on validation, so far as all the runs scored them."""
     return [
         contrast(variant, baseline, split, scores_of)
-        for split in ("test", "validation")
+        for split in COMPARED_SPLITS
         if has_split([*variant, *baseline], split)
     ]
 

@@ -1,10 +1,11 @@
-"""Which variants the plan added to match the baseline's size, and what of their bodies it changed. Free of torch."""
+"""Variants that the plan added at the baseline's size, and what of their bodies it changed. Free of torch."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, TypeVar, get_args
 
+from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.config.base import Config
-from tiedlm.run.result import RunResult
 
 SpentOn = Literal["itself", "width", "depth"]
 MATCHED: dict[str, SpentOn] = {"matched_width": "width", "matched_depth": "depth"}
@@ -12,7 +13,7 @@ MATCHED: dict[str, SpentOn] = {"matched_width": "width", "matched_depth": "depth
 
 
 class Spending(Config):
-    """Where a variant has its extra parameters: in `itself` (a second matrix, say), or in its body's width or depth."""
+    """Where extra parameters are: in the variant `itself` (a second matrix, say), or in its body's width or depth."""
 
     spent_on: SpentOn
 
@@ -21,17 +22,25 @@ Spent = TypeVar("Spent", bound=Spending)
 
 
 def in_order(spent: Iterable[Spent]) -> list[Spent]:
-    """Sort: itself, width, depth, whatever the order in which the variants were found."""
+    """Sorted: itself, by width, by depth, in whatever order the variants were found."""
     places = get_args(SpentOn)
     return sorted(spent, key=lambda each: places.index(each.spent_on))
 
 
-def matched_of(run: RunResult) -> str | None:
-    """The variant whose body was given another size in this one; null where this is no such variant."""
-    added = run.config.get("added") or {}
-    return str(added["of"]) if added.get("role") in MATCHED else None
+@dataclass(frozen=True)
+class MatchedVariant:
+    """The variant `of` with its body at another size, so that it has as many parameters as the baseline."""
+
+    name: str
+    of: str
+    spent_on: SpentOn
 
 
-def spent_on(run: RunResult) -> SpentOn:
-    """What the parameters of such a variant went to."""
-    return MATCHED[run.config["added"]["role"]]
+def matched_variants(finished: FinishedRuns) -> list[MatchedVariant]:
+    """Those that have finished, in the order in which variants are shown."""
+    added = {variant: finished.added(variant) for variant in finished.by_variant}
+    return [
+        MatchedVariant(variant, why.of, MATCHED[why.role])
+        for variant, why in added.items()
+        if why is not None and why.role in MATCHED
+    ]

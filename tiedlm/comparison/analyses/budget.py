@@ -1,11 +1,12 @@
 """What more parameters cost and buy, and how variants compare when they have equally many. Free of torch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tiedlm.comparison.contrast import Difference, contrast
 from tiedlm.comparison.equal_parameters import AtEqualParameters, compare_at_equal_parameters
-from tiedlm.comparison.matched_bodies import Spending, SpentOn, in_order, matched_of, spent_on
+from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.matched_bodies import Spending, SpentOn, in_order, matched_variants
 from tiedlm.comparison.summary import tokens_per_second
 from tiedlm.config.base import Config
 from tiedlm.experiment.sizes import TOLERANCE
@@ -54,54 +55,47 @@ class Budget(Config):
     equal_parameters: list[AtEqualParameters]
 
 
-def weigh(
-    runs: Mapping[str, Sequence[RunResult]],
-    baseline: str,
-    measured: Mapping[str, Sequence[Difference]],
-    smallest_worthwhile: float,
-) -> Budget | None:
-    """The budget of finished runs by variant; null where all variants have the baseline's count, or it has no runs.
-
-    `measured` are the differences of every variant to the baseline.
-    """
-    split = _deciding_split(runs)
-    if baseline not in runs or split is None:
+def measure(finished: FinishedRuns) -> Budget | None:
+    """None where all variants have the baseline's count of parameters, or the baseline has not finished."""
+    split = finished.deciding_split()
+    if not finished.baseline_runs or split is None:
         return None
-    total = runs[baseline][0].parameters.total
+    total = _total(finished.baseline_runs)
     break_even = [
-        BreakEven(
-            variant=variant,
-            baseline=baseline,
-            outright=purchase(own, runs[baseline], "itself", split),
-            in_body=in_order([*_in_body(runs, variant, baseline, split), *_in_body(runs, baseline, variant, split)]),
-        )
-        for variant, own in runs.items()
-        if not own[0].config.get("added") and own[0].parameters.total != total
+        _break_even(finished, variant, split)
+        for variant, runs in finished.by_variant.items()
+        if finished.added(variant) is None and _total(runs) != total
     ]
-    equal = compare_at_equal_parameters(runs, baseline, split, measured, smallest_worthwhile)
+    equal = compare_at_equal_parameters(finished, split)
     return Budget(split=split, break_even=break_even, equal_parameters=equal) if break_even or equal else None
 
 
-def _in_body(runs: Mapping[str, Sequence[RunResult]], variant: str, other: str, split: str) -> list[Purchase]:
+def _break_even(finished: FinishedRuns, variant: str, split: str) -> BreakEven:
+    baseline, runs = finished.baseline, finished.by_variant
+    in_body = [*_in_body(finished, variant, baseline, split), *_in_body(finished, baseline, variant, split)]
+    return BreakEven(
+        variant=variant,
+        baseline=baseline,
+        outright=_purchase(runs[variant], runs[baseline], "itself", split),
+        in_body=in_order(in_body),
+    )
+
+
+def _in_body(finished: FinishedRuns, variant: str, other: str, split: str) -> list[Purchase]:
     """The variant against itself with a body that makes it as large as the other one."""
-    total = runs[other][0].parameters.total
+    runs, total = finished.by_variant, _total(finished.by_variant[other])
     return [
-        purchase(own, runs[variant], spent_on(own[0]), split)
-        for own in runs.values()
-        if matched_of(own[0]) == variant and abs(own[0].parameters.total - total) <= TOLERANCE * total
+        _purchase(runs[matched.name], runs[variant], matched.spent_on, split)
+        for matched in matched_variants(finished)
+        if matched.of == variant and abs(_total(runs[matched.name]) - total) <= TOLERANCE * total
     ]
 
 
-def _deciding_split(runs: Mapping[str, Sequence[RunResult]]) -> str | None:
-    every = [run for own in runs.values() for run in own]
-    return next((split for split in ("test", "validation") if all(split in run.splits for run in every)), None)
-
-
-def purchase(one: Sequence[RunResult], other: Sequence[RunResult], spent: SpentOn, split: str) -> Purchase:
+def _purchase(one: Sequence[RunResult], other: Sequence[RunResult], spent: SpentOn, split: str) -> Purchase:
     """The finished runs of two variants of unequal size, at least one each, whichever of them is the larger."""
-    larger, smaller = sorted((one, other), key=_size, reverse=True)
+    larger, smaller = sorted((one, other), key=_total, reverse=True)
     mine, theirs = larger[0].parameters, smaller[0].parameters
-    found = contrast(larger, smaller, split, lambda run, split: None)
+    found = contrast(larger, smaller, split)
     bought, interval, reason = _bought(found)
     persistent, no_persistent = _persistent(larger[0], smaller[0])
     flops = mine.flops_per_token - theirs.flops_per_token
@@ -126,7 +120,7 @@ def purchase(one: Sequence[RunResult], other: Sequence[RunResult], spent: SpentO
     )
 
 
-def _size(runs: Sequence[RunResult]) -> int:
+def _total(runs: Sequence[RunResult]) -> int:
     return runs[0].parameters.total
 
 
