@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.small_runs import Heard, carry_out, environment, small_config
+from tiedlm.comparison.analyses.budget import Budget
 from tiedlm.comparison.compare import compare
 from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
@@ -265,18 +266,19 @@ def test_matched_runs_are_told_of_before_they_train_and_are_pairs_by_their_batch
     comparison = compare(experiment, runs_dir=runs, cache_dir=cache, talk=heard)
     assert heard.lines == list(sizes_in_words(experiment, count_of)), "the last of four was still to come"
     assert not comparison.pending and not comparison.failures
-    assert comparison.budget is not None
-    (found,) = comparison.budget.equal_parameters
+    budget = comparison.analysis(Budget)
+    assert budget is not None
+    (found,) = budget.equal_parameters
     for body in found.bodies:
         assert abs(body.percent_off) < 1
         for difference in body.differences:
             assert (difference.pairing.level, difference.num_seeds) == ("batches", 1)
             assert "the body has another size" in difference.pairing.reasons
-    (each,) = comparison.budget.break_even
+    (each,) = budget.break_even
     optimizer_bytes = 16 * 257 * 16  # parameters, gradients and two moments of V x D in fp32
     assert each.outright.persistent_bytes == optimizer_bytes
     assert [bought.spent_on for bought in each.in_body] == ["width", "depth"]
-    assert gather([runs / "small"]).budget == comparison.budget
+    assert gather([runs / "small"]).analysis(Budget) == budget
     again = Heard()
     assert compare(experiment, runs_dir=runs, cache_dir=cache, talk=again) == comparison
     assert again.lines == []

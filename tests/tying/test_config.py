@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.support.finished_runs import parameters, run_result
+from tests.support.finished_runs import parameters, run_result, summarize
 from tests.support.small_runs import small_experiment
 from tests.support.strategies import STRATEGIES
 from tests.support.tying_runs import D, V, shape
-from tiedlm.comparison.comparison import summarize
 from tiedlm.config.base import ConfigError, parse
 from tiedlm.experiment.count_params import both_ways, count_configs
 from tiedlm.model.config import ShapeConfig

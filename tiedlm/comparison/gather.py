@@ -4,10 +4,12 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiedlm.comparison.comparison import Comparison, default_primary
-from tiedlm.comparison.question import Question, answer, stored_comparison
+from tiedlm.comparison.answer import answer, stored_comparison
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.question import Question, default_primary
 from tiedlm.config.base import ConfigError, Problem, first_difference
 from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
+from tiedlm.experiment.baseline import default_baseline
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder, run_folders
 
@@ -39,13 +41,13 @@ def gather(
         raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0 and finite"))
     chosen = _baseline(baseline, variants, stored)
     question = Question(
-        " + ".join(dict.fromkeys(folder.path.parent.parent.name for folder in folders)),
-        chosen,
-        tuple(variants),
-        _planned(begun, stored),
-        _primary(primary, chosen, configs, variants, stored),
-        smallest_worthwhile or (stored.smallest_worthwhile if stored else SMALLEST_WORTHWHILE),
-        stored.tuning if stored else None,
+        name=" + ".join(dict.fromkeys(folder.path.parent.parent.name for folder in folders)),
+        baseline=chosen,
+        order=tuple(variants),
+        planned=_planned(begun, stored),
+        primary=_primary(primary, chosen, configs, variants, stored),
+        smallest_worthwhile=smallest_worthwhile or (stored.smallest_worthwhile if stored else SMALLEST_WORTHWHILE),
+        tuning=stored.tuning if stored else None,
     )
     comparison = answer(folders, question, home)
     if not comparison.variants:
@@ -106,7 +108,7 @@ def _baseline(named: str | None, variants: Sequence[str], stored: Comparison | N
         return named
     if stored is not None and stored.baseline in variants:
         return stored.baseline
-    return "untied" if "untied" in variants else variants[0]
+    return default_baseline(variants)
 
 
 def _primary(

@@ -18,6 +18,12 @@ class Pairing(Config):
     reasons: list[str]
 
 
+def pair_by_seed(variant: Sequence[RunResult], baseline: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:
+    """The runs of two variants with the seeds that both have finished, in the order of the first."""
+    by_seed = {run.seed: run for run in baseline}
+    return [(run, by_seed[run.seed]) for run in variant if run.seed in by_seed]
+
+
 def pair(variant: RunResult, baseline: RunResult) -> Pairing:
     """The pairing of two runs with the same seed."""
     broken = [*_machine_differences(variant, baseline), *_text_difference(variant, baseline)]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tiedlm.comparison.checks import Checks
 from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison
+from tiedlm.comparison.statistics import mean
 from tiedlm.config.base import parse
 from tiedlm.evaluation.measures import nats_per_token
-from tiedlm.evaluation.statistics import mean
 from tiedlm.experiment.grid import settings_name, settings_of
 from tiedlm.experiment.plan_tuning import axes_of
 from tiedlm.experiment.tuning import Trial, TrialSeed, TunedVariant, Tuning, edges_of

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, effective, parameters, run_result, runs
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, effective, parameters, run_result, runs, summarize
 from tiedlm.comparison.analyses.budget import Budget
-from tiedlm.comparison.analyses.equal_parameters import AtEqualParameters
-from tiedlm.comparison.comparison import Comparison, summarize
-from tiedlm.evaluation.statistics import mean, t_interval
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.equal_parameters import AtEqualParameters
+from tiedlm.comparison.statistics import mean, t_interval
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.formats.terminal import render_comparison
 from tiedlm.report.sections.budget import SECTION
@@ -62,14 +62,14 @@ def at_equal_parameters(width: Sequence[float], depth: Sequence[float], **change
         runs("untied", BASE),
         matched("matched_width", width, **changes),
         matched("matched_depth", depth, **changes),
-    ).budget
+    ).analysis(Budget)
     assert budget is not None
     (found,) = budget.equal_parameters
     return found
 
 
 def budget_of(*results: Sequence[RunResult], **changes: Any) -> Budget:
-    budget = compare(*results, **changes).budget
+    budget = compare(*results, **changes).analysis(Budget)
     assert budget is not None
     return budget
 
@@ -232,14 +232,16 @@ def test_over_how_many_seeds_is_said_where_these_are_not_all() -> None:
 
 
 def test_variants_of_one_size_have_nothing_to_weigh() -> None:
-    assert compare(runs("untied", BASE), runs("untied-too", shifted(0.1), tying="untied")).budget is None
-    assert compare(runs("tied", BASE)).budget is None, "and without the baseline there is nothing to weigh against"
+    assert compare(runs("untied", BASE), runs("untied-too", shifted(0.1), tying="untied")).analysis(Budget) is None
+    without_baseline = compare(runs("tied", BASE))
+    assert without_baseline.analysis(Budget) is None
 
 
 def test_one_seed_buys_a_figure_without_an_interval_and_strangers_buy_none() -> None:
     comparison = compare(runs("tied", BASE[:1]), runs("untied", shifted(0.1)[:1]))
-    assert comparison.budget is not None
-    (single,) = comparison.budget.break_even
+    budget = comparison.analysis(Budget)
+    assert budget is not None
+    (single,) = budget.break_even
     assert "-0.102 nats per token on test (one seed has no spread; above 0" in list(SECTION.remarks(comparison))[-1]
     assert single.outright.bought == pytest.approx(-0.102)
     assert (single.outright.bought_ci95, single.outright.bought_reason) == (None, "one seed has no spread")

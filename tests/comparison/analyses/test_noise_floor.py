@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from cli.main import main
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, effective, hashes, run_result, runs
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, effective, hashes, run_result, runs, summarize
 from tests.support.small_runs import carry_out, small_config
 from tiedlm.comparison.analyses.noise_floor import NoiseFloor
-from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.pairing import pair
 from tiedlm.config.base import ConfigError
 from tiedlm.experiment.complete import whole
@@ -94,7 +94,7 @@ def compared(*results: RunResult, baseline: str = "untied") -> Comparison:
 
 
 def floor_of(*results: RunResult, baseline: str = "untied") -> NoiseFloor:
-    floor = compared(*results, baseline=baseline).noise_floor
+    floor = compared(*results, baseline=baseline).analysis(NoiseFloor)
     assert floor is not None
     return floor
 
@@ -143,14 +143,15 @@ def test_the_interval_of_the_noise_covers_the_truth_95_times_in_100() -> None:
 def test_what_was_drawn_anew_is_judged_against_nothing() -> None:
     with_it, without = compared(*EXAMPLE), compared(*EXAMPLE[:10])
     assert (with_it.differences, with_it.verdict) == (without.differences, without.verdict)
-    assert without.noise_floor is None
+    assert without.analysis(NoiseFloor) is None
     assert "untied+redrawn" in [variant.name for variant in with_it.variants]
 
 
 def test_without_another_variant_the_noise_stands_alone() -> None:
     comparison = compared(*EXAMPLE[5:])
-    assert comparison.noise_floor is not None
-    assert (comparison.noise_floor.beside, comparison.differences) == ([], [])
+    floor = comparison.analysis(NoiseFloor)
+    assert floor is not None
+    assert (floor.beside, comparison.differences) == ([], [])
     assert "untied alone has finished" in comparison.verdict
     (said,) = SECTION.remarks(comparison)
     assert "moves a run of untied by 0.0071 nats per token" in said
@@ -159,7 +160,7 @@ def test_without_another_variant_the_noise_stands_alone() -> None:
 
 def test_one_seed_gives_a_change_and_no_noise() -> None:
     comparison = compared(*(run for run in EXAMPLE if run.seed == 0))
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     assert floor is not None
     assert (floor.noise, floor.noise_ci95, floor.reason) == (None, None, "one seed says nothing of a spread")
     assert floor.mean == pytest.approx(0.006)
@@ -181,8 +182,9 @@ def test_two_seeds_are_too_few_for_a_correlation_and_enough_for_the_rest() -> No
 
 def test_a_draw_that_changes_nothing_is_no_measure() -> None:
     comparison = compared(*EXAMPLE[:10], *redrawn(UNTIED_NATS))
-    assert comparison.noise_floor is not None
-    assert (comparison.noise_floor.noise, comparison.noise_floor.beside[0].times_noise) == (0.0, None)
+    floor = comparison.analysis(NoiseFloor)
+    assert floor is not None
+    assert (floor.noise, floor.beside[0].times_noise) == (0.0, None)
     assert list(SECTION.remarks(comparison)) == [
         "Noise floor: a fresh draw of the embeddings alone moves no run of untied."
     ]
@@ -194,7 +196,7 @@ def test_a_draw_that_changes_nothing_is_no_measure() -> None:
 )
 def test_runs_that_differ_in_more_are_no_noise_floor(changes: dict[str, Any], reason: str) -> None:
     comparison = compared(*EXAMPLE[:10], *redrawn(REDRAWN_NATS, **changes))
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     assert floor is not None
     assert (floor.noise, floor.mean, floor.per_seed) == (None, None, [])
     assert floor.reason is not None and reason in floor.reason

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.finished_runs import effective, run_result
+from tests.support.finished_runs import effective, run_result, summarize
 from tiedlm.comparison.analyses.tokens_to_reach import SeedReach, TokensToReach
-from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.sections.tokens_to_reach import SECTION
 from tiedlm.run.result import CurvePoint, RunResult
 
@@ -28,7 +28,7 @@ def compared(*results: RunResult) -> Comparison:
 
 
 def reach_of(*results: RunResult) -> TokensToReach:
-    reach = compared(*results).tokens_to_reach
+    reach = compared(*results).analysis(TokensToReach)
     assert reach is not None
     return reach
 

@@ -6,8 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs
-from tiedlm.comparison.comparison import summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs, summarize
 from tiedlm.report.charts.chart import Band, Chart, Estimate, IntervalChart, Stack, StackChart
 from tiedlm.report.charts.svg_drawing import draw
 from tiedlm.report.sections.all import SECTIONS

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.finished_runs import run_result
-from tiedlm.comparison.comparison import Comparison, Pending, summarize
+from tests.support.finished_runs import run_result, summarize
+from tiedlm.comparison.comparison import Comparison, Pending
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.report.figures.experiment_file import experiment_file, package_versions
 

@@ -2,8 +2,15 @@
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, run_result, runs
-from tiedlm.comparison.comparison import summarize
+from tests.support.finished_runs import (
+    TIED_NATS,
+    UNTIED_NATS,
+    example_comparison,
+    parameters,
+    run_result,
+    runs,
+    summarize,
+)
 from tiedlm.report.figures.cells import difference_cell
 from tiedlm.report.figures.variant_sentences import variant_sentences
 from tiedlm.run.result import Memory

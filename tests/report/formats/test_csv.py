@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, TOKENS, UNTIED_NATS, curve, example_comparison, runs
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import TIED_NATS, TOKENS, UNTIED_NATS, curve, example_comparison, runs, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures.long_table import Figure
 from tiedlm.report.formats.csv import comparison_csv
 from tiedlm.report.sections.section import Section

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run_result, runs
-from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run_result, runs, summarize
+from tiedlm.comparison.comparison import Comparison, store_comparison
 from tiedlm.report.charts.chart import Estimate
 from tiedlm.report.charts.differences import chart_of_estimates
 from tiedlm.report.figures.main_table import main_table

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, runs
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, runs, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.formats.latex import comparison_latex, escape
 

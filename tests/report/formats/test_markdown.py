@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs
-from tiedlm.comparison.comparison import summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs, summarize
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.figures.table import Row, Table
 from tiedlm.report.figures.variant_sentences import variant_sentences

@@ -20,8 +20,9 @@ from tests.support.finished_runs import (
     run_result,
     runs,
     split_result,
+    summarize,
 )
-from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
+from tiedlm.comparison.comparison import Comparison, store_comparison
 from tiedlm.comparison.verdict import signed_together
 from tiedlm.report.figures.detail_tables import detail_tables
 from tiedlm.report.figures.main_table import main_table

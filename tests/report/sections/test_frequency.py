@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.support.finished_runs import example_comparison
+from tests.support.finished_runs import example_comparison, summarize
 from tests.support.stored_scores import Stored
 from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Breakdown, Frequency
-from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison, summarize
+from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison
 from tiedlm.report.charts.chart import IntervalChart
 from tiedlm.report.formats.terminal_writer import TerminalWriter
 from tiedlm.report.sections.frequency import SECTION
@@ -57,8 +57,9 @@ def test_two_variants_are_tables_on_80_columns(shifted: Comparison) -> None:
 
 
 def test_a_row_says_what_the_bin_holds_and_what_is_known_of_it(shifted: Comparison) -> None:
-    assert shifted.frequency is not None
-    rare = shifted.frequency.breakdowns[0].bins[RARE]
+    frequency = shifted.analysis(Frequency)
+    assert frequency is not None
+    rare = frequency.breakdowns[0].bins[RARE]
     (difference,) = rare.differences
     text = " ".join(shown(shifted, 120).split())
     assert f"1-9 10 {rare.tokens:,.0f} {rare.documents} " in text
@@ -103,16 +104,16 @@ def test_what_is_missing_says_why(tmp_path: Path, shifted: Comparison) -> None:
 
 
 def test_bins_without_a_verdict_for_one_reason_are_told_of_once(shifted: Comparison) -> None:
-    assert shifted.frequency is not None
+    frequency = shifted.analysis(Frequency)
+    assert frequency is not None
     few = BinDifference(variant="tied", reason="too few")
     breakdowns = [
         breakdown.model_copy(
             update={"bins": [found.model_copy(update={"differences": [few, few]}) for found in breakdown.bins]}
         )
-        for breakdown in shifted.frequency.breakdowns
+        for breakdown in frequency.breakdowns
     ]
-    frequency = shifted.frequency.model_copy(update={"breakdowns": breakdowns})
-    comparison = shifted.model_copy(update={"frequency": frequency})
+    comparison = shifted.model_copy(update={"frequency": frequency.model_copy(update={"breakdowns": breakdowns})})
     assert "interval" not in shown(comparison, 120), "no title promises what no row has"
     notes = [note for note in SECTION.notes(comparison) if "few" in note]
     for note, breakdown in zip(notes, breakdowns, strict=True):

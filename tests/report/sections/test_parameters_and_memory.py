@@ -1,7 +1,7 @@
 """The section on where the parameters are and on the memory forecast."""
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, runs
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, runs, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.forecast.footprint import Footprint
 from tiedlm.report.charts.chart import StackChart
 from tiedlm.report.sections.parameters_and_memory import SECTION

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.charts.chart import CurveChart
 from tiedlm.report.sections.training_curves import SECTION
 

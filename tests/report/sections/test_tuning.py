@@ -4,8 +4,8 @@ import io
 
 from rich.console import Console
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.experiment.tuning import Axis, Trial, TrialSeed, TunedVariant, Tuning, edges_of
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.formats.terminal import render_comparison

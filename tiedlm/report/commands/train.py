@@ -4,7 +4,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tiedlm.comparison.comparison import summarize
+from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.question import Question
+from tiedlm.comparison.summarize import summarize
 from tiedlm.report.figures.context import context
 from tiedlm.report.figures.detail_tables import one_run_table
 from tiedlm.report.figures.notes import missing_figures
@@ -15,7 +17,7 @@ from tiedlm.run.result import RunResult
 def render_run(result: RunResult, console: Console, directory: Path | None = None) -> None:
     """Print the figures of a run, and the folder where it is stored."""
     experiment = str(result.config.get("name", ""))
-    alone = summarize([result], [], name=experiment, baseline=result.variant, order=[result.variant])
+    alone = summarize(FinishedRuns.of([result], Question(experiment, baseline=result.variant, order=(result.variant,))))
     writer = TerminalWriter(console)
     conditions = f" on {alone.conditions.words()}" if alone.conditions else ""
     writer.paragraph(f"{experiment}: {result.variant}, seed {result.seed}, has finished{conditions}.", "bold")

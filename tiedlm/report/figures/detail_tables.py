@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.statistics import mean
 from tiedlm.comparison.summary import SeedRun, VariantSummary
-from tiedlm.evaluation.statistics import mean
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import of_runs, of_split, over_seeds, perplexity_cell, present, variant_row
 from tiedlm.report.figures.main_table import main_table

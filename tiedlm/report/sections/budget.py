@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from tiedlm.comparison.analyses.budget import BreakEven, Budget
-from tiedlm.comparison.analyses.equal_parameters import MatchedBody
-from tiedlm.comparison.analyses.purchase import Purchase
+from tiedlm.comparison.analyses.budget import BreakEven, Budget, Purchase
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.equal_parameters import MatchedBody
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import difference_cell
@@ -19,7 +18,7 @@ _PAIRING = {"start+batches": "start, batches", "batches": "batches", "none": "no
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
     """Two sentences: what holds at equal parameters, and the break-even of the primary comparison."""
-    budget = comparison.budget
+    budget = comparison.analysis(Budget)
     if budget is None:
         return
     said = [each.statement for each in budget.equal_parameters]
@@ -35,7 +34,7 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
 
 def _tables(comparison: Comparison) -> list[Table]:
     """Every purchase with its price, then with what it buys, then the bodies of equal size."""
-    budget = comparison.budget
+    budget = comparison.analysis(Budget)
     if budget is None:
         return []
     purchases = [bought for each in budget.break_even for bought in (each.outright, *each.in_body)]
@@ -144,7 +143,7 @@ def _body_table(bodies: Sequence[MatchedBody], baseline: str) -> Table:
 
 def _figures(comparison: Comparison, variant: str) -> Iterator[Figure]:
     """What is concluded of a variant; of a body of the baseline's size its difference, which alone is no verdict."""
-    budget = comparison.budget
+    budget = comparison.analysis(Budget)
     for each in budget.equal_parameters if budget else ():
         if each.variant == variant:
             yield Figure(variant, None, each.split, "verdict_at_equal_parameters", each.verdict)

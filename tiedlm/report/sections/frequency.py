@@ -38,7 +38,7 @@ _DECIMALS = 4
 
 def _tables(comparison: Comparison) -> list[Table]:
     """For each breakdown what stands in its bins and each variant against the baseline; then how far rows moved."""
-    frequency = comparison.frequency
+    frequency = comparison.analysis(Frequency)
     if frequency is None:
         return []
     tables: list[Table] = []
@@ -115,7 +115,7 @@ def _labels(bins: Sequence[Bin] | Sequence[MovedBin]) -> tuple[str, ...]:
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     """How to read these tables, and why a breakdown or a verdict in one is missing."""
-    frequency = comparison.frequency
+    frequency = comparison.analysis(Frequency)
     if frequency is None:
         return
     if frequency.reason:
@@ -158,7 +158,7 @@ def _how_to_read(frequency: Frequency) -> Iterator[str]:
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
     """Where the verdict on a bin is another one than that on the whole: one sentence, on the first such variant."""
-    frequency = comparison.frequency
+    frequency = comparison.analysis(Frequency)
     if frequency is None:
         return
     found = sorted(comparison.differences, key=lambda difference: not difference.is_primary)
@@ -230,7 +230,7 @@ def _number(value: float | None) -> str:
 
 def _charts(comparison: Comparison) -> Iterator[IntervalChart]:
     """The difference to the baseline in each bin, a chart for each breakdown."""
-    frequency = comparison.frequency
+    frequency = comparison.analysis(Frequency)
     for breakdown in frequency.breakdowns if frequency else ():
         estimates = tuple(_estimates(breakdown, colour_places(comparison)))
         if estimates:

@@ -13,7 +13,7 @@ from tiedlm.report.sections.section import MAX_VARIANTS_AT_A_GLANCE, Section
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
     """One sentence: how far a fresh draw moves a run, and how many times that the differences are."""
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     if floor is None:
         return
     if floor.noise is None:
@@ -40,7 +40,7 @@ def _times(floor: NoiseFloor) -> str:
 
 def _tables(comparison: Comparison) -> list[Table]:
     """The noise and the change of each seed behind it, then each difference as a multiple of the noise."""
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     if floor is None:
         return []
     title = f"Noise floor: {floor.variant} minus {floor.of} on {floor.split}, {UNIT}"
@@ -99,7 +99,7 @@ def _size(value: float | None, interval: tuple[float, float] | None, reason: str
 
 
 def _bands(comparison: Comparison) -> Iterator[Band]:
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     if floor is not None and floor.noise:
         noise = signed_together(floor.noise)[0].lstrip("+")
         yield Band(f"±{noise}: how far a fresh draw of its embeddings moves a single run", -floor.noise, floor.noise)

@@ -11,7 +11,7 @@ from tiedlm.report.sections.section import Section
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
     """One sentence, where at least one variant reaches the baseline's loss."""
-    reach = comparison.tokens_to_reach
+    reach = comparison.analysis(TokensToReach)
     if reach is None:
         return
     others = [one for one in reach.variants if one.variant != reach.baseline]
@@ -35,7 +35,7 @@ def _of(one: VariantReach, reach: TokensToReach) -> str:
 
 def _tables(comparison: Comparison) -> list[Table]:
     """Mean tokens over the seeds and those of each seed."""
-    reach = comparison.tokens_to_reach
+    reach = comparison.analysis(TokensToReach)
     if reach is None or reach.reason is not None:
         return []
     title = f"Training tokens to reach {_what(reach)} on validation, linear between validations"
@@ -50,7 +50,7 @@ def _tables(comparison: Comparison) -> list[Table]:
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     """Why a figure is missing."""
-    reach = comparison.tokens_to_reach
+    reach = comparison.analysis(TokensToReach)
     if reach is None:
         return
     missing = f"Tokens to reach {_what(reach)}"

@@ -1,21 +1,22 @@
-"""Variants against the baseline with as many parameters as it: what both ways of matching lead to. Free of torch.
+"""Variants against the baseline with as many parameters as it: the conclusion from both ways of matching them.
 
-The variants of the baseline's size are those of tiedlm/experiment/match. A conclusion is an intersection-union test
-(Berger 1982): it is drawn only where width and depth both lead to it, each at its own level, so that the larger of the
-two p-values is that of the conclusion. Holm's correction of these is over the variants.
+The variants of the baseline's size are those of tiedlm/experiment/match: matched by the width of the body, and by its
+depth. A conclusion is an intersection-union test (Berger 1982): it is drawn only where both lead to it, each at its own
+level, so that the larger of the two p-values is that of the conclusion. Holm's correction of these is over the
+variants. Free of torch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from tiedlm.comparison.analyses.purchase import MATCHED, Spending, in_order, matched_of, spent_on
 from tiedlm.comparison.contrast import Difference, Verdict
-from tiedlm.comparison.judgement import judge
-from tiedlm.comparison.significance import LEVEL, holm
+from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.judgement import PValues, holm_corrected, judge
+from tiedlm.comparison.matched_bodies import MATCHED, MatchedVariant, Spending, in_order, matched_variants
+from tiedlm.comparison.significance import LEVEL
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.config.base import Config
 from tiedlm.experiment.sizes import INNER_WIDTH, TOLERANCE
-from tiedlm.run.result import RunResult
 
 
 class MatchedBody(Spending):
@@ -57,37 +58,29 @@ class AtEqualParameters(Config):
     statement: str = ""
 
 
-def compare_at_equal_parameters(
-    runs: Mapping[str, Sequence[RunResult]],
-    baseline: str,
-    split: str,
-    measured: Mapping[str, Sequence[Difference]],
-    smallest_worthwhile: float,
-) -> list[AtEqualParameters]:
-    """Each variant of whose body another size has finished, in the order of `runs`.
-
-    `measured` are the differences of every variant to the baseline, on `split` among others.
-    """
+def compare_at_equal_parameters(finished: FinishedRuns, split: str) -> list[AtEqualParameters]:
+    """Each variant whose body has finished at another size, in the order shown; `split` decides."""
     bodies: dict[str, list[MatchedBody]] = {}
-    for variant, own in runs.items():
-        of = matched_of(own[0])
-        judged = judge(measured.get(variant, []), None, smallest_worthwhile)
-        if of is not None and of != baseline and any(found.split == split for found in judged):
-            bodies.setdefault(of, []).append(_body(own[0], runs[baseline][0], split, judged))
+    for matched in matched_variants(finished):
+        judged = judge(finished.contrasts.get(matched.name, []), None, finished.smallest_worthwhile)
+        if matched.of != finished.baseline and any(found.split == split for found in judged):
+            bodies.setdefault(matched.of, []).append(_body(finished, matched, split, judged))
     compared = [
-        AtEqualParameters(variant=of, baseline=baseline, split=split, bodies=in_order(own))
-        for of, own in bodies.items()
+        AtEqualParameters(variant=of, baseline=finished.baseline, split=split, bodies=in_order(sizes))
+        for of, sizes in bodies.items()
     ]
-    num_seeds = len({run.seed for own in runs.values() for run in own})
-    return [_told(each, smallest_worthwhile, num_seeds) for each in _decided(compared)]
+    return [
+        each.model_copy(update={"statement": _statement(each, finished.smallest_worthwhile, finished.num_seeds)})
+        for each in _decided(compared)
+    ]
 
 
-def _body(run: RunResult, baseline: RunResult, split: str, differences: list[Difference]) -> MatchedBody:
-    total = baseline.parameters.total
+def _body(finished: FinishedRuns, matched: MatchedVariant, split: str, differences: list[Difference]) -> MatchedBody:
+    run, total = finished.by_variant[matched.name][0], finished.baseline_runs[0].parameters.total
     model: dict[str, Any] = run.config["model"]
     return MatchedBody(
-        variant=run.variant,
-        spent_on=spent_on(run),
+        variant=matched.name,
+        spent_on=matched.spent_on,
         split=split,
         parameters=run.parameters.total,
         percent_off=100 * (run.parameters.total - total) / total,
@@ -100,26 +93,17 @@ def _body(run: RunResult, baseline: RunResult, split: str, differences: list[Dif
 
 def _decided(found: Sequence[AtEqualParameters]) -> list[AtEqualParameters]:
     """With p-values and verdicts, the p-values corrected within the family of those that could be tested."""
-    tested = {each.variant: p_values for each in found if (p_values := _p_values(each)) is not None}
-    corrected = {
-        variant: {"p_difference": p_difference, "p_equal": p_equal, "num_corrected_for": len(tested)}
-        for variant, p_difference, p_equal in zip(
-            tested,
-            holm([p_difference for p_difference, _ in tested.values()]),
-            holm([p_equal for _, p_equal in tested.values()]),
-            strict=True,
-        )
-    }
+    corrected = holm_corrected({each.variant: _p_values(each) for each in found})
     decided = [each.model_copy(update=corrected.get(each.variant, {})) for each in found]
     return [each.model_copy(update={"verdict": _verdict(each)}) for each in decided]
 
 
-def _p_values(each: AtEqualParameters) -> tuple[float, float] | None:
+def _p_values(each: AtEqualParameters) -> PValues:
     """Of "not equal, in one direction" and of "equal", each the larger one of both bodies; null where one lacks it."""
     differences = [body.difference for body in each.bodies]
     known = [(d.p_difference, d.p_equal) for d in differences if d.p_difference is not None and d.p_equal is not None]
     if len(known) < len(MATCHED) or _why_not(each):
-        return None
+        return None, None
     one_direction = len({(difference.mean or 0.0) < 0 for difference in differences}) == 1
     return (max(p for p, _ in known) if one_direction else 1.0), max(p for _, p in known)
 
@@ -150,10 +134,6 @@ def _why_not(each: AtEqualParameters) -> str | None:
         if body.difference.pairing.level == "none":
             return f"{body.variant} and {each.baseline} are not pairs ({'; '.join(body.difference.pairing.reasons)})"
     return None
-
-
-def _told(each: AtEqualParameters, size: float, num_seeds: int) -> AtEqualParameters:
-    return each.model_copy(update={"statement": _statement(each, size, num_seeds)})
 
 
 def _statement(each: AtEqualParameters, size: float, num_seeds: int) -> str:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from scipy import stats
 
-from tiedlm.evaluation.statistics import correlation, mean, paired_difference, sample_sd, t_interval, unpaired_interval
+from tiedlm.comparison.statistics import correlation, mean, paired_difference, sample_sd, t_interval, unpaired_interval
 
 
 def test_mean_and_sample_deviation_of_a_hand_computed_case() -> None:

@@ -8,8 +8,9 @@ from scipy import stats
 
 from tests.support.finished_runs import effective, split_result
 from tests.support.stored_scores import COUNTS, END, SHAPES, TEXT, Stored, V
-from tiedlm.comparison.analyses.breakdown import break_down
-from tiedlm.comparison.analyses.frequency import FEWEST_DOCUMENTS
+from tiedlm.comparison.analyses.frequency import FEWEST_DOCUMENTS, measure
+from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.question import Question
 from tiedlm.comparison.significance import holm
 from tiedlm.data.kinds import KINDS, Shape
 from tiedlm.run.token_types import BINS, TokenTypes
@@ -53,7 +54,7 @@ def test_a_bin_holds_what_a_loop_over_the_tokens_puts_there(planted: Stored, by:
         held.setdefault(label, []).append(nats)
         documents.setdefault(label, set()).add(document)
         before = target
-    alone = break_down({"tied": [run]}, "untied", 0.01, planted.path)
+    alone = measure(FinishedRuns.of([run], Question("example", "untied", ("tied",)), planted.path))
     assert alone is not None
     (breakdown,) = [found for found in alone.breakdowns if found.by == by]
     for found in breakdown.bins:
@@ -230,4 +231,4 @@ def test_rows_from_a_start_of_zero_have_no_movement(tmp_path: Path) -> None:
 
 
 def test_nothing_finished_is_nothing_to_break_down() -> None:
-    assert break_down({}, "untied", 0.01, lambda run, split: None) is None
+    assert measure(FinishedRuns.of([], Question("example", "untied", ()))) is None
