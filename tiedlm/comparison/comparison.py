@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import ValidationError, create_model
 
+from tiedlm.comparison.analyses.all import ANALYSES
 from tiedlm.comparison.analyses.budget import Budget
-from tiedlm.comparison.analyses.every import ANALYSES
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.summary import VariantSummary
 from tiedlm.comparison.verdict import Conditions

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.finished_runs import UNTIED_NATS, example_comparison, runs, summarize
+from tiedlm.comparison.analyses.all import ANALYSES
 from tiedlm.comparison.analyses.budget import Budget
-from tiedlm.comparison.analyses.every import ANALYSES
 from tiedlm.comparison.analyses.frequency import Frequency
 from tiedlm.comparison.comparison import load_comparison, store_comparison
 from tiedlm.config.base import Config
