@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import ValidationError, create_model
 
+from tiedlm.comparison.analyses.all import ANALYSES
 from tiedlm.comparison.analyses.budget import Budget
-from tiedlm.comparison.analyses.every import ANALYSES
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.summary import VariantSummary
 from tiedlm.comparison.verdict import Conditions
@@ -71,15 +71,15 @@ class Comparison(_WithAnalyses):
     def analysis(self, schema: type[Schema]) -> Schema | None:
         """The answer of the analysis with this schema; null where it had nothing to measure."""
         (key,) = (each.key for each in ANALYSES if each.schema is schema)
-        found: Schema | None = getattr(self, key)
-        return found
+        measured: Schema | None = getattr(self, key)
+        return measured
 
     @property
     def all_differences(self) -> list[Difference]:
         """To the baseline: those judged together, then those of bodies of its size, each judged by itself."""
         budget = self.analysis(Budget)
-        matched = budget.equal_parameters if budget else []
-        return [*self.differences, *(found for each in matched for body in each.bodies for found in body.differences)]
+        bodies = [body for each in budget.equal_parameters for body in each.bodies] if budget else []
+        return [*self.differences, *(difference for body in bodies for difference in body.differences)]
 
 
 def store_comparison(comparison: Comparison, folder: Path) -> Path:

@@ -76,16 +76,16 @@ def bootstrap_ratios(
 
     draws, num_clusters = np.random.default_rng(_SEED), sums.shape[1]
     rows = max(1, _CELLS_AT_ONCE // num_clusters)
-    found: list[np.ndarray] = []
+    blocks: list[np.ndarray] = []
     for start in range(0, num_resamples, rows):
         size = (min(rows, num_resamples - start), num_clusters)
         drawn = draws.integers(num_clusters, size=size, dtype=np.int32)
         drawn += np.arange(size[0], dtype=np.int32)[:, None] * num_clusters
         times = np.bincount(drawn.ravel(), minlength=size[0] * num_clusters).reshape(size).astype(np.float64)
         below = times @ counts.T.astype(np.float64)  # (R, J)
-        found.append(np.divide(times @ sums.T, below, out=np.full(below.shape, np.nan), where=below > 0))
+        blocks.append(np.divide(times @ sums.T, below, out=np.full(below.shape, np.nan), where=below > 0))
     tails = [_tail(int(num), confidence) for num in (counts > 0).sum(axis=1)]
-    ratios = np.concatenate(found).T
+    ratios = np.concatenate(blocks).T
     ends = (np.nanquantile(ratio, [tail, 1 - tail]) for ratio, tail in zip(ratios, tails, strict=True))
     return [(float(low), float(high)) for low, high in ends]
 

@@ -37,7 +37,7 @@ class MatchedBody(Spending):
     @property
     def difference(self) -> Difference:
         """That on the split that decides."""
-        return next(found for found in self.differences if found.split == self.split)
+        return next(difference for difference in self.differences if difference.split == self.split)
 
 
 class AtEqualParameters(Config):
@@ -63,7 +63,7 @@ def compare_at_equal_parameters(finished: FinishedRuns, split: str) -> list[AtEq
     bodies: dict[str, list[MatchedBody]] = {}
     for matched in matched_variants(finished):
         judged = judge(finished.contrasts.get(matched.name, []), None, finished.smallest_worthwhile)
-        if matched.of != finished.baseline and any(found.split == split for found in judged):
+        if matched.of != finished.baseline and any(difference.split == split for difference in judged):
             bodies.setdefault(matched.of, []).append(_body(finished, matched, split, judged))
     compared = [
         AtEqualParameters(variant=of, baseline=finished.baseline, split=split, bodies=in_order(sizes))
@@ -91,10 +91,10 @@ def _body(finished: FinishedRuns, matched: MatchedVariant, split: str, differenc
     )
 
 
-def _decided(found: Sequence[AtEqualParameters]) -> list[AtEqualParameters]:
+def _decided(compared: Sequence[AtEqualParameters]) -> list[AtEqualParameters]:
     """With p-values and verdicts, the p-values corrected within the family of those that could be tested."""
-    corrected = holm_corrected({each.variant: _p_values(each) for each in found})
-    decided = [each.model_copy(update=corrected.get(each.variant, {})) for each in found]
+    corrected = holm_corrected({each.variant: _p_values(each) for each in compared})
+    decided = [each.model_copy(update=corrected.get(each.variant, {})) for each in compared]
     return [each.model_copy(update={"verdict": _verdict(each)}) for each in decided]
 
 
@@ -162,10 +162,11 @@ def _statement(each: AtEqualParameters, size: float, num_seeds: int) -> str:
 
 def _measured(body: MatchedBody, confidence: str, num_seeds: int) -> str:
     """ "-0.031 matched by width (95 % interval -0.040 to -0.022)"; of one seed without an interval."""
-    found = body.difference
-    assert found.mean is not None  # else there is a reason why not
-    size, *ends = signed_together(found.mean, found.ci90_seeds if confidence == "90 %" else found.ci95_seeds)
-    over = over_seeds_in_common(found.num_seeds, num_seeds)
+    difference = body.difference
+    assert difference.mean is not None  # else there is a reason why not
+    interval = difference.ci90_seeds if confidence == "90 %" else difference.ci95_seeds
+    size, *ends = signed_together(difference.mean, interval)
+    over = over_seeds_in_common(difference.num_seeds, num_seeds)
     how_sure = f" ({confidence} interval {ends[0]} to {ends[1]}{over})" if ends else over
     return f"{size} matched by {body.spent_on}{how_sure}"
 

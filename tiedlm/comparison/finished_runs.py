@@ -99,7 +99,7 @@ class FinishedRuns:
     @cached_property
     def differences(self) -> list[Difference]:
         """Those of the variants that the file names, judged together."""
-        measured = [found for variant in self.variants_of_file for found in self.contrasts.get(variant, [])]
+        measured = [difference for variant in self.variants_of_file for difference in self.contrasts.get(variant, [])]
         return judge(measured, self.primary, self.smallest_worthwhile)
 
     def notes(self) -> Iterator[str]:
@@ -121,8 +121,8 @@ class FinishedRuns:
     def _lost_intervals(self) -> Iterator[str]:
         """Where an interval over documents could have been, had the scores of each token been there."""
         splits_of: dict[tuple[str, str | None], list[str]] = {}
-        for found in self.differences:
-            if found.mean is not None and found.num_documents is None:
-                splits_of.setdefault((found.variant, found.text_reason), []).append(found.split)
+        for difference in self.differences:
+            if difference.mean is not None and difference.num_documents is None:
+                splits_of.setdefault((difference.variant, difference.text_reason), []).append(difference.split)
         for (variant, reason), splits in splits_of.items():
             yield f"{variant}: no interval over the documents of {' and '.join(splits)}, for {reason}."

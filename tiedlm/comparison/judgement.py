@@ -36,7 +36,7 @@ def judge(differences: Sequence[Difference], primary: str | None, smallest_worth
             if difference.split == split and not difference.is_primary
         }
         corrected |= holm_corrected(explored)
-    tested = [found.model_copy(update=corrected.get(index, {})) for index, found in enumerate(tested)]
+    tested = [difference.model_copy(update=corrected.get(index, {})) for index, difference in enumerate(tested)]
     return [difference.model_copy(update=_decided(difference, smallest_worthwhile)) for difference in tested]
 
 

@@ -39,15 +39,15 @@ def pair_seeds(pairs: Sequence[tuple[RunResult, RunResult]]) -> Pairing:
     """The pairing of (variant, baseline) runs over their common seeds: the weakest one counts and is named."""
     if not pairs:
         return Pairing(level="none", reasons=["no seed has finished in both"])
-    found = {variant.seed: pair(variant, baseline) for variant, baseline in pairs}
-    weakest = min((pairing.level for pairing in found.values()), key=_LEVELS.index)
+    pairings = {variant.seed: pair(variant, baseline) for variant, baseline in pairs}
+    weakest = min((pairing.level for pairing in pairings.values()), key=_LEVELS.index)
     seeds_of: dict[str, list[int]] = {}
-    for seed, pairing in found.items():
+    for seed, pairing in pairings.items():
         if pairing.level == weakest:
             for reason in pairing.reasons:
                 seeds_of.setdefault(reason, []).append(seed)
     reasons = [
-        reason if len(seeds) == len(found) else f"{_named(seeds)}: {reason}" for reason, seeds in seeds_of.items()
+        reason if len(seeds) == len(pairings) else f"{_named(seeds)}: {reason}" for reason, seeds in seeds_of.items()
     ]
     return Pairing(level=weakest, reasons=reasons)
 

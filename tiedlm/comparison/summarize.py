@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tiedlm.comparison.analyses.every import ANALYSES
+from tiedlm.comparison.analyses.all import ANALYSES
 from tiedlm.comparison.comparison import EDITION, Comparison, Pending
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.summary import summarize_variant

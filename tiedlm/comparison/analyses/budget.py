@@ -1,4 +1,4 @@
-"""What more parameters cost and buy, and how variants compare when they have equally many. Free of torch."""
+"""What do more parameters cost and buy, and how do variants compare that have equally many? Free of torch."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -95,8 +95,8 @@ def _purchase(one: Sequence[RunResult], other: Sequence[RunResult], spent: Spent
     """The finished runs of two variants of unequal size, at least one each, whichever of them is the larger."""
     larger, smaller = sorted((one, other), key=_total, reverse=True)
     mine, theirs = larger[0].parameters, smaller[0].parameters
-    found = contrast(larger, smaller, split)
-    bought, interval, reason = _bought(found)
+    difference = contrast(larger, smaller, split)
+    bought, interval, reason = _bought(difference)
     persistent, no_persistent = _persistent(larger[0], smaller[0])
     flops = mine.flops_per_token - theirs.flops_per_token
     speeds = tokens_per_second(larger), tokens_per_second(smaller)
@@ -116,7 +116,7 @@ def _purchase(one: Sequence[RunResult], other: Sequence[RunResult], spent: Spent
         bought=bought,
         bought_ci95=interval,
         bought_reason=reason,
-        num_seeds=found.num_seeds,
+        num_seeds=difference.num_seeds,
     )
 
 
@@ -124,18 +124,18 @@ def _total(runs: Sequence[RunResult]) -> int:
     return runs[0].parameters.total
 
 
-def _bought(found: Difference) -> tuple[float | None, tuple[float, float] | None, str | None]:
+def _bought(difference: Difference) -> tuple[float | None, tuple[float, float] | None, str | None]:
     """The difference with its sign turned: what is saved counts."""
-    if found.num_seeds == 0:
+    if difference.num_seeds == 0:
         return None, None, "no seed has finished in both"
-    if found.mean is None:
+    if difference.mean is None:
         return None, None, "they did not score the same tokens"
-    if found.pairing.level == "none":
-        return None, None, f"the runs are not pairs ({'; '.join(found.pairing.reasons)})"
-    if found.ci95_seeds is None:
-        return -found.mean, None, "one seed has no spread"
-    low, high = found.ci95_seeds
-    return -found.mean, (-high, -low), None
+    if difference.pairing.level == "none":
+        return None, None, f"the runs are not pairs ({'; '.join(difference.pairing.reasons)})"
+    if difference.ci95_seeds is None:
+        return -difference.mean, None, "one seed has no spread"
+    low, high = difference.ci95_seeds
+    return -difference.mean, (-high, -low), None
 
 
 def _persistent(larger: RunResult, smaller: RunResult) -> tuple[int | None, str | None]:

@@ -140,7 +140,7 @@ def _breakdown(by: By, scores: Scores, finished: FinishedRuns) -> Breakdown:
         return Breakdown(by=by, reason=_NO_KINDS)
     labels = every[0].by[by].labels
     others = [variant for variant in scores if variant != finished.baseline] if finished.baseline_runs else []
-    measured = [found for variant in others for found in _differences(variant, by, scores, finished)]
+    measured = [difference for variant in others for difference in _differences(variant, by, scores, finished)]
     judged = _judged(measured, finished.smallest_worthwhile)
     bins = [_bin(by, index, label, scores, judged[index :: len(labels)]) for index, label in enumerate(labels)]
     return Breakdown(by=by, bins=bins)
@@ -194,15 +194,15 @@ def _differences(variant: str, by: By, scores: Scores, finished: FinishedRuns) -
     elif len(texts) > 1 or any(one.fingerprint != other.fingerprint for one, other in pairs):
         yield from [BinDifference(variant=variant, reason=_OTHER_TOKENS)] * len(labels)
     else:
-        for found in group_differences(pairs, FEWEST_DOCUMENTS):
+        for group in group_differences(pairs, FEWEST_DOCUMENTS):
             yield BinDifference(
                 variant=variant,
-                mean=mean(found.per_pair) if found.per_pair else None,
-                ci95_seeds=t_interval(found.per_pair) if found.per_pair else None,
-                ci95_text=found.ci95_text,
-                seeds=[seeds[place] for place in found.pairs],
-                per_seed=found.per_pair,
-                reason=_too_few(found.num_documents),
+                mean=mean(group.per_pair) if group.per_pair else None,
+                ci95_seeds=t_interval(group.per_pair) if group.per_pair else None,
+                ci95_text=group.ci95_text,
+                seeds=[seeds[place] for place in group.pairs],
+                per_seed=group.per_pair,
+                reason=_too_few(group.num_documents),
             )
 
 
@@ -217,15 +217,14 @@ def _too_few(num_documents: int) -> str | None:
 
 def _judged(differences: Sequence[BinDifference], size: float) -> list[BinDifference]:
     """With their verdicts: all that can be tested is one family, within which either test is corrected."""
-    to_test = {index: found for index, found in enumerate(differences) if found.reason is None}
-    corrected = holm_corrected({index: p_values_of(found.per_seed, size) for index, found in to_test.items()})
-    tested = [found.model_copy(update=corrected.get(index, {})) for index, found in enumerate(differences)]
-    return [
-        found
-        if found.reason
-        else found.model_copy(update={"verdict": verdict_of(found.per_seed, found.p_difference, found.p_equal)})
-        for found in tested
-    ]
+    in_family = {index: each for index, each in enumerate(differences) if each.reason is None}
+    corrected = holm_corrected({index: p_values_of(each.per_seed, size) for index, each in in_family.items()})
+    return [_with_verdict(each.model_copy(update=corrected.get(index, {}))) for index, each in enumerate(differences)]
+
+
+def _with_verdict(tested: BinDifference) -> BinDifference:
+    verdict = None if tested.reason else verdict_of(tested.per_seed, tested.p_difference, tested.p_equal)
+    return tested.model_copy(update={"verdict": verdict})
 
 
 def _moved_bin(index: int, label: str, scores: Scores) -> MovedBin:

@@ -68,19 +68,19 @@ def measure(finished: FinishedRuns) -> NoiseFloor | None:
     split = finished.deciding_split(variant, of)
     if split is None:
         return None
-    found = contrast(finished.by_variant[variant], finished.by_variant[of], split)
-    per_seed = found.per_seed if found.pairing.level != "none" else []
-    reason = _why_no_noise(found)
+    redraw = contrast(finished.by_variant[variant], finished.by_variant[of], split)
+    per_seed = redraw.per_seed if redraw.pairing.level != "none" else []
+    reason = _why_no_noise(redraw)
     noise = math.sqrt(mean([difference**2 for difference in per_seed])) if reason is None else None
     return NoiseFloor(
         variant=variant,
         of=of,
         split=split,
-        seeds=found.seeds,
+        seeds=redraw.seeds,
         per_seed=per_seed,
-        mean=found.mean if per_seed else None,
+        mean=redraw.mean if per_seed else None,
         sd=sample_sd(per_seed) if per_seed else None,
-        ci95_seeds=found.ci95_seeds,
+        ci95_seeds=redraw.ci95_seeds,
         noise=noise,
         noise_ci95=sd_interval(noise, len(per_seed) + 1, 0.95) if noise else None,
         reason=reason,
@@ -103,14 +103,14 @@ def _redrawn(finished: FinishedRuns) -> tuple[str, str] | None:
     return min(pairs, key=lambda pair: pair[1] != finished.baseline, default=None)
 
 
-def _why_no_noise(found: Difference) -> str | None:
-    if found.num_seeds == 0:
+def _why_no_noise(redraw: Difference) -> str | None:
+    if redraw.num_seeds == 0:
         return "no seed has finished in both"
-    if found.mean is None:
+    if redraw.mean is None:
         return "the two did not score the same tokens"
-    if found.pairing.level == "none":
-        return f"the runs are not pairs ({'; '.join(found.pairing.reasons)})"
-    return "one seed says nothing of a spread" if found.num_seeds == 1 else None
+    if redraw.pairing.level == "none":
+        return f"the runs are not pairs ({'; '.join(redraw.pairing.reasons)})"
+    return "one seed says nothing of a spread" if redraw.num_seeds == 1 else None
 
 
 def _beside(
@@ -153,8 +153,8 @@ def _seed_correlation(
     mine, theirs = (
         _nats([run for run in runs if run.seed in in_common], difference.split) for runs in (variant, baseline)
     )
-    found = correlation(mine, theirs)
-    return found, None if found is not None else "one of the two is the same for every seed"
+    coefficient = correlation(mine, theirs)
+    return coefficient, None if coefficient is not None else "one of the two is the same for every seed"
 
 
 def _nats(runs: Sequence[RunResult], split: str) -> list[float]:

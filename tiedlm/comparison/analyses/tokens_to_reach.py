@@ -80,17 +80,17 @@ def _variant_reach(variant: str, runs: Sequence[RunResult], by_seed: Mapping[int
     return VariantReach(variant=variant, tokens=tokens, share=None, reason=reason, per_seed=per_seed)
 
 
-def _beside(found: VariantReach, baseline: VariantReach) -> VariantReach:
+def _beside(variant: VariantReach, baseline: VariantReach) -> VariantReach:
     """With its share of what the baseline takes over the very same seeds; null where that is not known of one."""
-    seeds = {reach.seed for reach in found.per_seed}
+    seeds = {reach.seed for reach in variant.per_seed}
     of = _mean([reach for reach in baseline.per_seed if reach.seed in seeds])
-    return found.model_copy(update={"share": found.tokens / of if found.tokens is not None and of else None})
+    return variant.model_copy(update={"share": variant.tokens / of if variant.tokens is not None and of else None})
 
 
 def _mean(per_seed: Sequence[SeedReach]) -> float | None:
     """Null unless each got there."""
-    found = [reach.tokens for reach in per_seed if reach.tokens is not None]
-    return mean(found) if found and len(found) == len(per_seed) else None
+    tokens = [reach.tokens for reach in per_seed if reach.tokens is not None]
+    return mean(tokens) if tokens and len(tokens) == len(per_seed) else None
 
 
 def _reason(per_seed: Sequence[SeedReach]) -> str:
