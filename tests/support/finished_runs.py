@@ -178,6 +178,11 @@ def summarize(
     return summarize_finished(FinishedRuns.of(results, asked, scores_of), failures)
 
 
+def compared(*results: RunResult, baseline: str = "untied") -> Comparison:
+    """The comparison of some results with untied, the variants in the order in which they come."""
+    return summarize(results, [], "example", baseline, list(dict.fromkeys(run.variant for run in results)))
+
+
 def example_comparison(num_seeds: int = 5, **changes: Any) -> Comparison:
     """Tied and untied GPT-2 small on WikiText-103; `changes` go into every run."""
     results = [
