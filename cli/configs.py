@@ -28,11 +28,11 @@ def show_list(as_json: options.Json = False, debug: options.Debug = False) -> No
     if as_json:
         print_json({"configs": [{"name": name, "purpose": words} for name, words in found.items()]})
         return
-    from tiedlm.report.commands.listing import render_listing
+    from tiedlm.report.commands.configs import render_config_list
 
     from .console import console
 
-    render_listing(found, console())
+    render_config_list(found, console())
 
 
 @app.command("show")

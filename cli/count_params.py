@@ -41,17 +41,12 @@ def count_params(
     if as_json:
         print_json({"models": models})
         return
-    from tiedlm.report.formats.terminal import render_counts
+    from tiedlm.report.commands.count_params import render_counts
+    from tiedlm.report.figures.memory_forecast import ModelForecast
 
     from .console import console
 
-    where = console()
-    render_counts(models, where)
-    if memory:
-        from tiedlm.report.formats.page import Page
-        from tiedlm.report.sections.memory import Foreseen, render_foreseen
-
-        foreseen = [
-            Foreseen(one.name, one.tying, one.counts.non_embedding, one.footprint) for one in counted if one.footprint
-        ]
-        render_foreseen(foreseen, Page(where))
+    forecasts = [
+        ModelForecast(one.name, one.tying, one.counts.non_embedding, one.footprint) for one in counted if one.footprint
+    ]
+    render_counts(models, console(), forecasts)

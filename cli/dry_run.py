@@ -18,8 +18,8 @@ def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool, waitin
     if as_json:
         print_json({"dry_run": True, "runs": foreseen})
         return
-    from tiedlm.report.commands.dry_run import render_forecast
+    from tiedlm.report.commands.dry_run import render_dry_run
 
     from .console import console
 
-    render_forecast(foreseen, console())
+    render_dry_run(foreseen, console())

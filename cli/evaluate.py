@@ -61,8 +61,8 @@ def evaluate(
     if as_json:
         print_json(evaluated)
         return
-    from tiedlm.report.commands.evaluated import render_evaluated
+    from tiedlm.report.commands.evaluate import render_evaluation
 
     from .console import console
 
-    render_evaluated(evaluated, console())
+    render_evaluation(evaluated, console())

@@ -30,8 +30,8 @@ def prepare(
     if as_json:
         print_json({"prepared": prepared})
         return
-    from tiedlm.report.commands.prepared import render_prepared
+    from tiedlm.report.commands.prepare import render_prepared_data
 
     from .console import console
 
-    render_prepared(prepared, console())
+    render_prepared_data(prepared, console())

@@ -105,9 +105,9 @@ def _write_plots(comparison: "Comparison", folder: Path) -> None:
 
 
 def _html(comparison: "Comparison") -> str:
-    from tiedlm.report.formats.html import comparison_page
+    from tiedlm.report.formats.html import comparison_html
 
-    return comparison_page(comparison)
+    return comparison_html(comparison)
 
 
 def _markdown(comparison: "Comparison") -> str:

@@ -48,7 +48,7 @@ def train(
     if as_json:
         print_json(result.model_dump(mode="json"))
         return
-    from tiedlm.report.commands.run import render_run
+    from tiedlm.report.commands.train import render_run
 
     from .console import console
 

@@ -26,10 +26,10 @@ def verify(
     if as_json:
         print_json(verified)
     else:
-        from tiedlm.report.commands.verified import render_verified
+        from tiedlm.report.commands.verify import render_verification
 
         from .console import console
 
-        render_verified(verified, console())
+        render_verification(verified, console())
     if verified["failed"]:
         raise typer.Exit(1)

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tiedlm.comparison.compare import compare
+from tiedlm.comparison.statistics import PairedDifference, mean, paired_difference, sample_sd
 from tiedlm.config.file import apply_settings, dump_yaml, find_config, read_config
 from tiedlm.data.cache_dir import default_cache_dir
 from tiedlm.errors import ConfigError, RunError
-from tiedlm.evaluation.statistics import PairedDifference, mean, paired_difference, sample_sd
 from tiedlm.experiment.config import Experiment, ExperimentKeys
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment

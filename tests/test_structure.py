@@ -39,7 +39,7 @@ PARTS = [
 """Each part imports only what stands before it."""
 REPORT_READS = {"experiment": {"tuning"}, "run": {"result"}}
 """What the report may know of a run and of an experiment: what came out, and nothing that carries them out."""
-COMPARISON_RUNS = {"compare", "gather", "question", "verify", "verify_tuning"}
+COMPARISON_RUNS = {"answer", "compare", "gather", "verify", "verify_run", "verify_tuning"}
 """What the report may not know of a comparison: how it comes about."""
 HEAVY = ("torch", "scipy", "datasets", "tokenizers", "safetensors", "pandas", "pyarrow")
 

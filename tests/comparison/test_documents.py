@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.finished_runs import run_result, split_result
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import run_result, split_result, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.documents import NUM_RESAMPLES, bootstrap_ratio, bootstrap_ratios
 from tiedlm.run.result import RunResult

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.finished_runs import store_run
 from tests.support.small_runs import small_experiment
+from tiedlm.comparison.analyses.noise_floor import NoiseFloor
 from tiedlm.comparison.comparison import Pending, store_comparison
 from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
@@ -34,8 +35,9 @@ def test_what_was_added_comes_last_and_is_never_the_primary_comparison(
     assert [variant.name for variant in comparison.variants] == ["tied", "untied", f"{baseline}+redrawn"]
     assert (comparison.baseline, comparison.primary) == (baseline, other)
     assert {found.variant for found in comparison.differences} == {other}
-    assert comparison.noise_floor is not None
-    assert (comparison.noise_floor.of, len(comparison.noise_floor.per_seed)) == (baseline, 3)
+    floor = comparison.analysis(NoiseFloor)
+    assert floor is not None
+    assert (floor.of, len(floor.per_seed)) == (baseline, 3)
 
 
 def test_the_baseline_stays_that_of_the_stored_comparison(tmp_path: Path) -> None:

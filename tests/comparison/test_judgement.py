@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.support.finished_runs import run_result, runs
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import run_result, runs, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.significance import holm, p_of_difference, p_of_equality
-from tiedlm.evaluation.statistics import t_interval
+from tiedlm.comparison.statistics import t_interval
 
 SHAPE = (-1.2, 0.4, 1.1, -0.3, 0.0)
 """Five differences with a mean of 0 and a standard deviation of 0.85."""

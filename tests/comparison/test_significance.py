@@ -16,7 +16,7 @@ from tiedlm.comparison.significance import (
     seeds_for,
     seeds_needed,
 )
-from tiedlm.evaluation.statistics import sample_sd, t_interval
+from tiedlm.comparison.statistics import sample_sd, t_interval
 
 
 def some_differences(num_seeds: int, centre: float = -0.004, sd: float = 0.01) -> list[float]:

@@ -14,7 +14,7 @@ from tiedlm.comparison.documents import bootstrap_ratio
 from tiedlm.comparison.judgement import judge, verdict_of
 from tiedlm.comparison.pairing import Pairing
 from tiedlm.comparison.significance import p_of_difference, p_of_equality, power_of_verdict, seeds_for, seeds_needed
-from tiedlm.evaluation.statistics import mean, t_interval
+from tiedlm.comparison.statistics import mean, t_interval
 
 SIZE = 0.01
 TRIALS = 2_000

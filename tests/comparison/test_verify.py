@@ -13,10 +13,11 @@ import pytest
 from cli.main import main
 from tests.support.finished_runs import store_run
 from tests.support.small_runs import carry_out, small_experiment, small_run
+from tiedlm.comparison.answer import answer
 from tiedlm.comparison.checks import Checks
 from tiedlm.comparison.comparison import load_comparison
 from tiedlm.comparison.gather import gather
-from tiedlm.comparison.question import Question, answer
+from tiedlm.comparison.question import Question
 from tiedlm.comparison.verify import Verified, verify
 from tiedlm.comparison.verify_tuning import check_tuning
 from tiedlm.config.base import ConfigError
@@ -37,6 +38,18 @@ def home(tmp_path: Path) -> Path:
     folder = tmp_path / "runs" / "small"
     assert gather([folder]).differences[0].ci95_text is not None
     return folder
+
+
+def question_with(tuning: Tuning, planned: dict[str, tuple[int, ...]]) -> Question:
+    return Question(
+        name="small",
+        baseline="untied",
+        order=("tied", "untied"),
+        planned=planned,
+        primary="tied",
+        smallest_worthwhile=0.01,
+        tuning=tuning,
+    )
 
 
 def edit(path: Path, change: Callable[[Any], None]) -> None:
@@ -210,8 +223,7 @@ def test_what_was_tried_before_the_runs_is_recomputed_too(tmp_path: Path) -> Non
         store_run(run, draw)
     home = runs_dir / "small"
     planned = {"tied": (0, 1, 7), "untied": (0, 1)}
-    question = Question("small", "untied", ("tied", "untied"), planned, "tied", 0.01, chosen)
-    answer(run_folders(home), question, home)
+    answer(run_folders(home), question_with(chosen, planned), home)
     verified = verify(home)
     assert (verified.failed, verified.num_runs) == ([], 4 + 8)
     assert_each_change_of_the_tuning_is_found(home)
@@ -261,7 +273,7 @@ def test_runs_with_other_settings_than_the_chosen_ones_are_found(tmp_path: Path)
         store_run(run, draw)
     home = runs_dir / "small"
     planned: dict[str, tuple[int, ...]] = {"tied": (0, 1), "untied": (0, 1)}
-    answer(run_folders(home), Question("small", "untied", ("tied", "untied"), planned, "tied", 0.01, chosen), home)
+    answer(run_folders(home), question_with(chosen, planned), home)
     key = "config.training.learning_rate"
     assert faults(home) == [("comparison.json", f"variants[{name}].{key}") for name in ("tied", "untied")]
 

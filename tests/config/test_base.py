@@ -1,11 +1,23 @@
 """Config models: every mistake at once, under the key where it was written, in words that say what to write instead."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
+from pydantic import Field
 
-from tiedlm.config.base import Config, ConfigError, Execution, Name, Raw, first_difference, merge, parse, semantic
+from tiedlm.config.base import (
+    Config,
+    ConfigError,
+    Execution,
+    Name,
+    Raw,
+    execution_keys,
+    first_difference,
+    merge,
+    parse,
+    semantic,
+)
 from tiedlm.config.file import apply_settings, dump_yaml, load_yaml
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.model.config import TransformerConfig
@@ -241,6 +253,24 @@ def test_identity_is_every_key_but_those_that_say_how_a_run_is_carried_out() -> 
     assert semantic(Outer()) == {"inner.width": 1}
     assert first_difference(Outer(), Outer(threads=2)) is None
     assert first_difference(Outer(), Outer(inner=Inner(width=2), threads=2)) == ("inner.width", 1, 2)
+
+
+def test_keys_of_execution_are_found_in_every_model_that_a_config_may_hold() -> None:
+    class One(Config):
+        type: Literal["one"] = "one"
+        speed: Annotated[int, Execution()] = 1
+
+    class Other(Config):
+        type: Literal["other"] = "other"
+        width: int = 1
+
+    class Outer(Config):
+        held: Annotated[One | Other, Field(discriminator="type")] = One()
+        maybe: Annotated[One | None, Field()] = None
+        note: Annotated[str | None, Execution()] = None
+
+    assert list(execution_keys(Outer)) == ["held.speed", "maybe.speed", "note"]
+    assert not {*execution_keys(RunConfig)} & semantic(load_experiment("quickstart").variants["tied"]).keys()
 
 
 def test_a_config_is_frozen() -> None:

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.small_runs import Heard, carry_out, environment, small_config
+from tiedlm.comparison.analyses.budget import Budget
 from tiedlm.comparison.compare import compare
 from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
@@ -25,7 +26,7 @@ from tiedlm.experiment.stored_counts import FILE, KnownCounts
 from tiedlm.forecast.counts import count_model
 from tiedlm.forecast.vocabulary import vocab_size_of
 from tiedlm.model.counts import ParameterCounts
-from tiedlm.report.commands.dry_run import render_forecast
+from tiedlm.report.commands.dry_run import render_dry_run
 from tiedlm.run.config import RunConfig
 from tiedlm.talk import SILENT
 
@@ -240,7 +241,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
         sizes(config) for config in experiment.variants.values()
     ]
     stream = io.StringIO()
-    render_forecast(foreseen, Console(file=stream, width=80))
+    render_dry_run(foreseen, Console(file=stream, width=80))
     shown = stream.getvalue()
     assert "Variants of unequal cost" in shown
     for run in foreseen:
@@ -251,7 +252,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
 def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:
     foreseen = forecast(plan(experiment_of(tmp_path), tmp_path / "runs"), tmp_path / "cache")
     stream = io.StringIO()
-    render_forecast(foreseen, Console(file=stream, width=80))
+    render_dry_run(foreseen, Console(file=stream, width=80))
     assert "unequal" not in stream.getvalue()
 
 
@@ -265,18 +266,19 @@ def test_matched_runs_are_told_of_before_they_train_and_are_pairs_by_their_batch
     comparison = compare(experiment, runs_dir=runs, cache_dir=cache, talk=heard)
     assert heard.lines == list(sizes_in_words(experiment, count_of)), "the last of four was still to come"
     assert not comparison.pending and not comparison.failures
-    assert comparison.budget is not None
-    (found,) = comparison.budget.equal_parameters
+    budget = comparison.analysis(Budget)
+    assert budget is not None
+    (found,) = budget.equal_parameters
     for body in found.bodies:
         assert abs(body.percent_off) < 1
         for difference in body.differences:
             assert (difference.pairing.level, difference.num_seeds) == ("batches", 1)
             assert "the body has another size" in difference.pairing.reasons
-    (each,) = comparison.budget.break_even
+    (each,) = budget.break_even
     optimizer_bytes = 16 * 257 * 16  # parameters, gradients and two moments of V x D in fp32
     assert each.outright.persistent_bytes == optimizer_bytes
     assert [bought.spent_on for bought in each.in_body] == ["width", "depth"]
-    assert gather([runs / "small"]).budget == comparison.budget
+    assert gather([runs / "small"]).analysis(Budget) == budget
     again = Heard()
     assert compare(experiment, runs_dir=runs, cache_dir=cache, talk=again) == comparison
     assert again.lines == []

@@ -7,10 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from tiedlm.comparison.comparison import Comparison, summarize
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.question import Question
+from tiedlm.comparison.stored_scores import ScoresOf
+from tiedlm.comparison.summarize import summarize as summarize_finished
 from tiedlm.run.folder import RunFolder, raw_config
 from tiedlm.run.layout import Run
-from tiedlm.run.result import Corpus, CurvePoint, Effective, Hashes, Memory, ParameterCounts, RunResult, SplitResult
+from tiedlm.run.result import (
+    Corpus,
+    CurvePoint,
+    Effective,
+    Hashes,
+    Memory,
+    ParameterCounts,
+    RunFailure,
+    RunResult,
+    SplitResult,
+)
 
 TOKENS = 287_645
 WORDS = 245_569
@@ -146,6 +160,27 @@ UNTIED_NATS = (4.043, 4.05, 4.029, 4.041, 4.037)
 def runs(variant: str, nats: Sequence[float], **changes: Any) -> list[RunResult]:
     """One finished run for each of the values, with seeds 0, 1, 2, ..."""
     return [run_result(variant, seed, value, **changes) for seed, value in enumerate(nats)]
+
+
+def summarize(
+    results: Sequence[RunResult],
+    failures: Sequence[RunFailure],
+    name: str,
+    baseline: str,
+    order: Sequence[str],
+    planned: dict[str, tuple[int, ...]] | None = None,
+    *,
+    scores_of: ScoresOf | None = None,
+    **question: Any,
+) -> Comparison:
+    """The comparison of some results, all of it in one call."""
+    asked = Question(name=name, baseline=baseline, order=tuple(order), planned=planned, **question)
+    return summarize_finished(FinishedRuns.of(results, asked, scores_of), failures)
+
+
+def compared(*results: RunResult, baseline: str = "untied") -> Comparison:
+    """The comparison of some results with untied, the variants in the order in which they come."""
+    return summarize(results, [], "example", baseline, list(dict.fromkeys(run.variant for run in results)))
 
 
 def example_comparison(num_seeds: int = 5, **changes: Any) -> Comparison:

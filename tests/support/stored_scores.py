@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from tests.support.finished_runs import run_result, split_result
-from tiedlm.comparison.analyses.breakdown import break_down
-from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Frequency
+from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Frequency, measure
+from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.question import Question
 from tiedlm.data.kinds import Shape
 from tiedlm.run.result import RunResult
 from tiedlm.run.token_types import TokenTypes
@@ -81,7 +82,10 @@ class Stored:
         return self
 
     def broken_down(self, smallest_worthwhile: float = 0.01) -> Frequency:
-        found = break_down(self.runs, "untied", smallest_worthwhile, self.path)
+        order = tuple(self.runs)
+        question = Question("example", baseline="untied", order=order, smallest_worthwhile=smallest_worthwhile)
+        results = [run for runs in self.runs.values() for run in runs]
+        found = measure(FinishedRuns.of(results, question, self.path))
         assert found is not None
         return found
 

@@ -6,16 +6,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.support.finished_runs import parameters, run_result
+from tests.support.finished_runs import parameters, run_result, summarize
 from tests.support.small_runs import small_experiment
 from tests.support.strategies import STRATEGIES
 from tests.support.tying_runs import D, V, shape
-from tiedlm.comparison.comparison import summarize
 from tiedlm.config.base import ConfigError, parse
 from tiedlm.experiment.count_params import both_ways, count_configs
 from tiedlm.model.config import ShapeConfig
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.formats.terminal import render_counts
+from tiedlm.report.commands.count_params import render_counts
+from tiedlm.report.figures.main_table import main_table
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import raw_config
 from tiedlm.run.result import RunResult
@@ -129,7 +128,7 @@ def test_a_comparison_shows_what_a_trained_model_needs_where_that_is_less() -> N
     def rows(some: list[RunResult]) -> dict[str, tuple[str, ...]]:
         order = [result.variant for result in some]
         comparison = summarize(some, failures=[], name="example", baseline="untied", order=order)
-        return {row.label: row.cells for row in main_records(comparison).rows}
+        return {row.label: row.cells for row in main_table(comparison).rows}
 
     assert set(rows(results)["at inference"]) == {"163,037,184", "124,439,808"}
     assert "at inference" not in rows(results[:1])

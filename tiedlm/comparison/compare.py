@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tiedlm.comparison.comparison import Comparison, default_primary
-from tiedlm.comparison.question import Question, answer
+from tiedlm.comparison.answer import answer
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.question import Question, default_primary
 from tiedlm.experiment.carry_out import carry_out_each
 from tiedlm.experiment.carry_out import lacking_runs as lacking_runs
 from tiedlm.experiment.complete import whole
@@ -58,12 +59,12 @@ def compare(
 
 def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:
     question = Question(
-        experiment.name,
-        experiment.baseline,
-        tuple(experiment.variants),
-        dict.fromkeys(experiment.variants, experiment.seeds),
-        experiment.primary or default_primary(list(experiment.asked), experiment.baseline),
-        experiment.smallest_worthwhile,
-        experiment.tuning,
+        name=experiment.name,
+        baseline=experiment.baseline,
+        order=tuple(experiment.variants),
+        planned=dict.fromkeys(experiment.variants, experiment.seeds),
+        primary=experiment.primary or default_primary(experiment.asked, experiment.baseline),
+        smallest_worthwhile=experiment.smallest_worthwhile,
+        tuning=experiment.tuning,
     )
     return answer([RunFolder(run.directory) for run in runs], question, runs[0].home)

@@ -1,20 +1,24 @@
 """A variant against the baseline on one split, as measured: the difference, its intervals, and its pairing."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel
-
-from tiedlm.comparison.documents import OverText, ScoresOf, over_text
-from tiedlm.comparison.pairing import Pairing, pair_seeds
+from tiedlm.comparison.documents import OverText, over_text
+from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
+from tiedlm.comparison.statistics import PairedDifference, paired_difference
+from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.summary import has_split
-from tiedlm.config.base import Config, Execution
-from tiedlm.evaluation.statistics import PairedDifference, paired_difference
+from tiedlm.config.base import Config, execution_keys
+from tiedlm.run.config import RunConfig
 from tiedlm.run.result import RunResult
-from tiedlm.training.config import TrainingConfig
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
-"""Of the variant. `no_difference`: equal to the last bit in every pair. `equal`: within a size that matters not."""
+"""Of the variant. `no_difference`: equal to the last bit in every pair. `equal`: within a size too small to matter."""
+COMPARED_SPLITS = ("test", "validation")
+"""The splits on which variants are compared; the first that all runs scored decides."""
+_NAMES = frozenset({"name", "variant", "seed"})
+"""Keys that say which run it is."""
 
 
 class Difference(Config):
@@ -25,7 +29,7 @@ class Difference(Config):
     checkpoints; null with `text_reason`. The verdict and what it rests on are those of tiedlm/comparison/judgement:
     the p-values of "not 0" and of "within the smallest worthwhile size", corrected for `num_corrected_for` comparisons
     (1: not corrected), and the range of seeds that would tell where they do not. `config_differences` are the dotted
-    config keys in which the two were told to differ.
+    config keys in which the two differ, of those that say what a run computes.
     """
 
     variant: str
@@ -52,11 +56,13 @@ class Difference(Config):
 
 
 def contrast(
-    variant: Sequence[RunResult], baseline: Sequence[RunResult], split: str, scores_of: ScoresOf
+    variant: Sequence[RunResult], baseline: Sequence[RunResult], split: str, scores_of: ScoresOf | None = None
 ) -> Difference:
-    """Measure the runs of a variant against those of the baseline, paired by seed; the verdict is still open."""
-    by_seed = {run.seed: run for run in baseline}
-    pairs = [(run, by_seed[run.seed]) for run in variant if run.seed in by_seed]
+    """Measure the runs of a variant against those of the baseline, paired by seed; the verdict is still open.
+
+    Without `scores_of` there is no interval over documents.
+    """
+    pairs = pair_by_seed(variant, baseline)
     pairing = pair_seeds(pairs)
     comparable = bool(pairs) and all(_scored_the_same(one, other, split) for one, other in pairs)
     measured = _measure(pairs, split) if comparable else None
@@ -78,11 +84,13 @@ def contrast(
     )
 
 
-def contrasts(variant: Sequence[RunResult], baseline: Sequence[RunResult], scores_of: ScoresOf) -> list[Difference]:
+def contrasts(
+    variant: Sequence[RunResult], baseline: Sequence[RunResult], scores_of: ScoresOf | None
+) -> list[Difference]:
     """The differences on test and on validation, so far as all the runs scored them."""
     return [
         contrast(variant, baseline, split, scores_of)
-        for split in ("test", "validation")
+        for split in COMPARED_SPLITS
         if has_split([*variant, *baseline], split)
     ]
 
@@ -99,27 +107,22 @@ def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> Paired
 
 
 def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out."""
+    """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out.
+
+    Both as they were stored, maybe by an older version: a key that is not in one of them is null there.
+    """
     one, other = _flat(mine), _flat(theirs)
-    skipped = {
-        "name",
-        "variant",
-        "seed",
-        "added",
-        "added.role",
-        "added.of",
-        *_execution_keys("training.", TrainingConfig),
-    }
-    keys = [key for key in dict.fromkeys([*one, *other]) if key.partition(".")[0] != "added"]
-    return [key for key in keys if key not in skipped and one.get(key) != other.get(key)]
+    return [key for key in dict.fromkeys([*one, *other]) if _says_what(key) and one.get(key) != other.get(key)]
 
 
-def _execution_keys(prefix: str, model: type[BaseModel]) -> list[str]:
-    return [
-        prefix + name
-        for name, field in model.model_fields.items()
-        if any(isinstance(mark, Execution) for mark in field.metadata)
-    ]
+def _says_what(key: str) -> bool:
+    """Whether a dotted key of a run's config says what the run computes."""
+    return key not in _NAMES and not any(f"{key}.".startswith(f"{other}.") for other in _execution_keys())
+
+
+@cache
+def _execution_keys() -> frozenset[str]:
+    return frozenset(execution_keys(RunConfig))
 
 
 def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:

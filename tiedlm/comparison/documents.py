@@ -5,19 +5,17 @@ would vary with other seeds.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiedlm.evaluation.statistics import Interval
+from tiedlm.comparison.statistics import Interval
+from tiedlm.comparison.stored_scores import ScoresOf, UnusableScoresError, read_scores
 from tiedlm.run.result import RunResult
 
 if TYPE_CHECKING:
     import numpy as np
 
-ScoresOf = Callable[[RunResult, str], Path | None]
-"""The file of a run's per-token scores on a split; None where it is not known."""
 NUM_RESAMPLES = 10_000
 FEWEST_DOCUMENTS = 10
 _SEED = 0
@@ -33,16 +31,12 @@ class OverText:
     reason: str | None = None
 
 
-class UnusableScoresError(Exception):
-    """Per-token scores that are missing or not those of the result; the message is the reason."""
-
-
-def over_text(pairs: Sequence[tuple[RunResult, RunResult]], split: str, scores_of: ScoresOf) -> OverText:
-    """The paired cluster bootstrap of (variant, baseline) runs, averaged over their seeds before anything is drawn."""
+def over_text(pairs: Sequence[tuple[RunResult, RunResult]], split: str, scores_of: ScoresOf | None) -> OverText:
+    """The paired cluster bootstrap of (variant, baseline) runs, averaged over seeds before documents are drawn."""
     import numpy as np
 
     try:
-        scored = [(_read(one, split, scores_of), _read(other, split, scores_of)) for one, other in pairs]
+        scored = [(_by_document(one, split, scores_of), _by_document(other, split, scores_of)) for one, other in pairs]
         first = scored[0][0]
         for pair in scored:
             for scores in pair:
@@ -82,16 +76,16 @@ def bootstrap_ratios(
 
     draws, num_clusters = np.random.default_rng(_SEED), sums.shape[1]
     rows = max(1, _CELLS_AT_ONCE // num_clusters)
-    found: list[np.ndarray] = []
+    blocks: list[np.ndarray] = []
     for start in range(0, num_resamples, rows):
         size = (min(rows, num_resamples - start), num_clusters)
         drawn = draws.integers(num_clusters, size=size, dtype=np.int32)
         drawn += np.arange(size[0], dtype=np.int32)[:, None] * num_clusters
         times = np.bincount(drawn.ravel(), minlength=size[0] * num_clusters).reshape(size).astype(np.float64)
         below = times @ counts.T.astype(np.float64)  # (R, J)
-        found.append(np.divide(times @ sums.T, below, out=np.full(below.shape, np.nan), where=below > 0))
+        blocks.append(np.divide(times @ sums.T, below, out=np.full(below.shape, np.nan), where=below > 0))
     tails = [_tail(int(num), confidence) for num in (counts > 0).sum(axis=1)]
-    ratios = np.concatenate(found).T
+    ratios = np.concatenate(blocks).T
     ends = (np.nanquantile(ratio, [tail, 1 - tail]) for ratio, tail in zip(ratios, tails, strict=True))
     return [(float(low), float(high)) for low, high in ends]
 
@@ -107,17 +101,7 @@ def _tail(num_clusters: int, confidence: float) -> float:
 
 
 @dataclass(frozen=True)
-class TokenScores:
-    """Every token (N,) of a split: its id, its nll in nats, its document; and what was given to bins by document."""
-
-    target: "np.ndarray"
-    nll: "np.ndarray"
-    document: "np.ndarray"
-    mass: "np.ndarray | None"
-
-
-@dataclass(frozen=True)
-class _Scores:
+class _ByDocument:
     """The tokens (N,) of a split, and by document (K,) their nll in nats and their number."""
 
     target: "np.ndarray"
@@ -125,31 +109,9 @@ class _Scores:
     num: "np.ndarray"
 
 
-def _read(run: RunResult, split: str, scores_of: ScoresOf) -> _Scores:
+def _by_document(run: RunResult, split: str, scores_of: ScoresOf | None) -> _ByDocument:
     """Raises UnusableScoresError."""
     import numpy as np
 
     scores = read_scores(run, split, scores_of)
-    return _Scores(scores.target, np.bincount(scores.document, weights=scores.nll), np.bincount(scores.document))
-
-
-def read_scores(run: RunResult, split: str, scores_of: ScoresOf) -> TokenScores:
-    """What a run stored of a split's tokens; raises UnusableScoresError where it is not there or not of this result."""
-    import zipfile
-
-    import numpy as np
-
-    path, what = scores_of(run, split), f"of {run.variant}, seed {run.seed}"
-    if path is None or not path.is_file():
-        raise UnusableScoresError(f"the scores of each token {what}, are not there")
-    try:
-        with np.load(path) as stored:
-            nll, target, document = stored["nll"].astype(np.float64), stored["target"], stored["document"]
-            mass = stored.get("mass")
-        np.bincount(document)  # raises where these are no documents
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise UnusableScoresError(f"the scores of each token {what}, cannot be read ({type(error).__name__})") from None
-    result = run.splits[split]
-    if len(nll) != result.tokens or not math.isclose(nll.sum(), result.nll, rel_tol=1e-6):
-        raise UnusableScoresError(f"the scores of each token {what}, do not add up to its result")
-    return TokenScores(target, nll, document, mass)
+    return _ByDocument(scores.target, np.bincount(scores.document, weights=scores.nll), np.bincount(scores.document))

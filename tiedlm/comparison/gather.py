@@ -4,10 +4,12 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiedlm.comparison.comparison import Comparison, default_primary
-from tiedlm.comparison.question import Question, answer, stored_comparison
+from tiedlm.comparison.answer import answer, stored_comparison
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.question import Question, default_primary
 from tiedlm.config.base import ConfigError, Problem, first_difference
 from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
+from tiedlm.experiment.baseline import default_baseline
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder, run_folders
 
@@ -20,34 +22,19 @@ def gather(
 ) -> Comparison:
     """Compare the finished runs in some folders, each a run's or an experiment's.
 
-    What is not said is taken from the comparison stored in the folder, if one is; else the baseline is `untied` where
-    there is one, or the first variant. Raises ConfigError where nothing is finished.
+    What is None is taken from the comparison stored in the folder, if one is; else the baseline is `untied` where there
+    is one, or the first variant. Raises ConfigError where nothing is finished.
     """
     folders = list({folder.path.resolve(): folder for path in paths for folder in _runs_in(path)}.values())
     if not folders:
         source = ", ".join(map(str, paths))
         raise ConfigError(Problem("", "no run is there, neither finished nor begun"), source=source)
     home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
-    stored = stored_comparison(home)
-    begun = [(folder, folder.made_with()) for folder in folders]
-    configs = _config_of_each_variant(begun)
-    if any(config.is_trial for config in configs.values()):
+    begun = _Begun([(folder, folder.made_with()) for folder in folders], stored_comparison(home))
+    if any(config.is_trial for config in begun.configs.values()):
         message = "trials are no runs, they only chose settings: --details of their experiment shows them"
         raise ConfigError(Problem("", message), source=str(paths[0]))
-    variants = _in_order(configs, stored)
-    if smallest_worthwhile is not None and not 0 < smallest_worthwhile < math.inf:  # nor NaN
-        raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0 and finite"))
-    chosen = _baseline(baseline, variants, stored)
-    question = Question(
-        " + ".join(dict.fromkeys(folder.path.parent.parent.name for folder in folders)),
-        chosen,
-        tuple(variants),
-        _planned(begun, stored),
-        _primary(primary, chosen, configs, variants, stored),
-        smallest_worthwhile or (stored.smallest_worthwhile if stored else SMALLEST_WORTHWHILE),
-        stored.tuning if stored else None,
-    )
-    comparison = answer(folders, question, home)
+    comparison = answer(folders, begun.question(baseline, primary, smallest_worthwhile), home)
     if not comparison.variants:
         raise ConfigError(Problem("", "no run there is finished yet"), source=str(paths[0]))
     return comparison
@@ -65,12 +52,82 @@ def _runs_in(path: Path) -> list[RunFolder]:
     return run_folders(path)
 
 
+class _Begun:
+    """Runs that were begun, maybe finished, and the comparison that is stored beside them, if one is.
+
+    Raises ConfigError where two runs of one variant differ in more than their seed.
+    """
+
+    def __init__(self, runs: Sequence[tuple[RunFolder, RunConfig]], stored: Comparison | None) -> None:
+        self.runs = runs
+        self.stored = stored
+        self.configs = _config_of_each_variant(runs)
+        self.variants = self._in_order()
+
+    def _in_order(self) -> list[str]:
+        """As they were shown before; then those that a config file named; then those that the plan added."""
+        shown = [variant.name for variant in self.stored.variants] if self.stored else []
+
+        def place(name: str) -> tuple[bool, int]:
+            return self.configs[name].added is not None, shown.index(name) if name in shown else len(shown)
+
+        return sorted(self.configs, key=place)
+
+    def question(self, baseline: str | None, primary: str | None, smallest_worthwhile: float | None) -> Question:
+        """What is asked of these runs, where None is what was asked before; raises ConfigError."""
+        if smallest_worthwhile is not None and not 0 < smallest_worthwhile < math.inf:  # nor NaN
+            raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0 and finite"))
+        stored = self.stored
+        chosen = self._baseline(baseline)
+        return Question(
+            name=" + ".join(dict.fromkeys(folder.path.parent.parent.name for folder, _ in self.runs)),
+            baseline=chosen,
+            order=tuple(self.variants),
+            planned=self._planned(),
+            primary=self._primary(primary, chosen),
+            smallest_worthwhile=smallest_worthwhile or (stored.smallest_worthwhile if stored else SMALLEST_WORTHWHILE),
+            tuning=stored.tuning if stored else None,
+        )
+
+    def _planned(self) -> dict[str, tuple[int, ...]]:
+        """The seeds that were begun, and those still to come when the stored comparison was made."""
+        seeds: dict[str, set[int]] = {}
+        for folder, config in self.runs:
+            seeds.setdefault(folder.path.parent.name, set()).add(config.seed)
+        for run in self.stored.pending if self.stored else ():
+            seeds.setdefault(run.variant, set()).add(run.seed)
+        return {variant: tuple(sorted(members)) for variant, members in seeds.items()}
+
+    def _baseline(self, named: str | None) -> str:
+        if named is not None:
+            self._check_known("--baseline", named)
+            return named
+        if self.stored is not None and self.stored.baseline in self.variants:
+            return self.stored.baseline
+        return default_baseline(self.variants)
+
+    def _primary(self, named: str | None, baseline: str) -> str | None:
+        if named is not None:
+            self._check_known("--primary", named)
+            if named == baseline:
+                raise ConfigError(Problem("--primary", f"{named!r} is the baseline: name another variant"))
+            return named
+        if self.stored is not None and self.stored.primary in self.variants and self.stored.primary != baseline:
+            return self.stored.primary
+        named_in_file = [variant for variant in self.variants if self.configs[variant].added is None]
+        return default_primary(named_in_file, baseline)
+
+    def _check_known(self, option: str, name: str) -> None:
+        if name not in self.variants:
+            raise ConfigError(Problem(option, f"{name!r} is not one of {', '.join(self.variants)}"))
+
+
 def _config_of_each_variant(begun: Sequence[tuple[RunFolder, RunConfig]]) -> dict[str, RunConfig]:
     """Raises ConfigError where two runs of one variant differ in more than their seed."""
     first: dict[str, tuple[RunFolder, RunConfig]] = {}
     same = {"name": "any", "seed": 0}
-    for folder, own in begun:
-        config = own.model_copy(update=same)
+    for folder, made_with in begun:
+        config = made_with.model_copy(update=same)
         other, theirs = first.setdefault(folder.path.parent.name, (folder, config))
         difference = first_difference(theirs, config)
         if difference:
@@ -78,54 +135,3 @@ def _config_of_each_variant(begun: Sequence[tuple[RunFolder, RunConfig]]) -> dic
             message = f"{other.path} has {one!r}, {folder.path} has {another!r}: not seeds of one variant"
             raise ConfigError(Problem(key, message))
     return {variant: config for variant, (_, config) in first.items()}
-
-
-def _planned(begun: Sequence[tuple[RunFolder, RunConfig]], stored: Comparison | None) -> dict[str, tuple[int, ...]]:
-    """The seeds of what was begun, and of what was still to come: without them what there is so far is not all."""
-    seeds: dict[str, set[int]] = {}
-    for folder, config in begun:
-        seeds.setdefault(folder.path.parent.name, set()).add(config.seed)
-    for run in stored.pending if stored else ():
-        seeds.setdefault(run.variant, set()).add(run.seed)
-    return {variant: tuple(sorted(own)) for variant, own in seeds.items()}
-
-
-def _in_order(configs: dict[str, RunConfig], stored: Comparison | None) -> list[str]:
-    """As they were shown before; then what a file named; then what was added to that."""
-    shown = [variant.name for variant in stored.variants] if stored else []
-
-    def place(name: str) -> tuple[bool, int]:
-        return configs[name].added is not None, shown.index(name) if name in shown else len(shown)
-
-    return sorted(configs, key=place)
-
-
-def _baseline(named: str | None, variants: Sequence[str], stored: Comparison | None) -> str:
-    if named is not None:
-        _check_known("--baseline", named, variants)
-        return named
-    if stored is not None and stored.baseline in variants:
-        return stored.baseline
-    return "untied" if "untied" in variants else variants[0]
-
-
-def _primary(
-    named: str | None,
-    baseline: str,
-    configs: dict[str, RunConfig],
-    variants: Sequence[str],
-    stored: Comparison | None,
-) -> str | None:
-    if named is not None:
-        _check_known("--primary", named, variants)
-        if named == baseline:
-            raise ConfigError(Problem("--primary", f"{named!r} is the baseline: name another variant"))
-        return named
-    if stored is not None and stored.primary in variants and stored.primary != baseline:
-        return stored.primary
-    return default_primary([variant for variant in variants if configs[variant].added is None], baseline)
-
-
-def _check_known(option: str, name: str, variants: Sequence[str]) -> None:
-    if name not in variants:
-        raise ConfigError(Problem(option, f"{name!r} is not one of {', '.join(variants)}"))

@@ -13,48 +13,59 @@ say both. For the exploratory comparisons on a split, the p-values of either tes
 the family of all that could be tested, so that each kind of claim is wrong anywhere in it in at most 5 %.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from tiedlm.comparison.contrast import Difference, Verdict
 from tiedlm.comparison.significance import LEVEL, holm, p_of_difference, p_of_equality, seeds_needed
-from tiedlm.evaluation.statistics import mean, t_interval
+from tiedlm.comparison.statistics import mean, t_interval
+
+Member = TypeVar("Member")
+PValues = tuple[float | None, float | None]
+"""Of the tests for "not 0" and for "within the smallest worthwhile size"; null where nothing could be tested."""
 
 
 def judge(differences: Sequence[Difference], primary: str | None, smallest_worthwhile: float) -> list[Difference]:
     """The differences with their verdicts, in the order given; `primary` is the one variant that is not corrected."""
     tested = [_tested(difference, difference.variant == primary, smallest_worthwhile) for difference in differences]
-    for family in _families(tested):
-        members = [tested[index] for index in family]
-        corrected = zip(
-            holm([member.p_difference or 0.0 for member in members]),
-            holm([member.p_equal or 0.0 for member in members]),
-            strict=True,
-        )
-        for index, (p_difference, p_equal) in zip(family, corrected, strict=True):
-            update = {"p_difference": p_difference, "p_equal": p_equal, "num_corrected_for": len(family)}
-            tested[index] = tested[index].model_copy(update=update)
+    corrected: dict[int, dict[str, Any]] = {}
+    for split in dict.fromkeys(difference.split for difference in tested):
+        explored = {
+            index: (difference.p_difference, difference.p_equal)
+            for index, difference in enumerate(tested)
+            if difference.split == split and not difference.is_primary
+        }
+        corrected |= holm_corrected(explored)
+    tested = [difference.model_copy(update=corrected.get(index, {})) for index, difference in enumerate(tested)]
     return [difference.model_copy(update=_decided(difference, smallest_worthwhile)) for difference in tested]
 
 
 def _tested(difference: Difference, is_primary: bool, size: float) -> Difference:
     """With the p-values of both tests, where the seeds are pairs with a spread."""
-    found: dict[str, Any] = {"is_primary": is_primary}
+    update: dict[str, Any] = {"is_primary": is_primary}
     if difference.ci95_seeds is not None:
-        found["ci90_seeds"] = t_interval(difference.per_seed, 0.9)
-        found["p_difference"] = p_of_difference(difference.per_seed)
-        found["p_equal"] = p_of_equality(difference.per_seed, size)
-    return difference.model_copy(update=found)
+        update["ci90_seeds"] = t_interval(difference.per_seed, 0.9)
+        update["p_difference"], update["p_equal"] = p_values_of(difference.per_seed, size)
+    return difference.model_copy(update=update)
 
 
-def _families(differences: Sequence[Difference]) -> Iterator[list[int]]:
-    """The exploratory comparisons on each split that were tested, by their place."""
-    for split in dict.fromkeys(difference.split for difference in differences):
-        yield [
-            index
-            for index, difference in enumerate(differences)
-            if difference.split == split and not difference.is_primary and difference.p_difference is not None
-        ]
+def p_values_of(per_seed: Sequence[float], size: float) -> PValues:
+    """The p-values of both tests for differences of paired seeds, not corrected."""
+    return p_of_difference(per_seed), p_of_equality(per_seed, size)
+
+
+def holm_corrected(p_values: Mapping[Member, PValues]) -> dict[Member, dict[str, Any]]:
+    """The p-values of one family, either test corrected by itself for the number of members that could be tested.
+
+    As the fields `p_difference`, `p_equal` and `num_corrected_for`, for each of these members.
+    """
+    tested = {member: (p, q) for member, (p, q) in p_values.items() if p is not None and q is not None}
+    not_zero = holm([p for p, _ in tested.values()])
+    equal = holm([q for _, q in tested.values()])
+    return {
+        member: {"p_difference": p, "p_equal": q, "num_corrected_for": len(tested)}
+        for member, p, q in zip(tested, not_zero, equal, strict=True)
+    }
 
 
 def _decided(difference: Difference, size: float) -> dict[str, Any]:

@@ -18,6 +18,12 @@ class Pairing(Config):
     reasons: list[str]
 
 
+def pair_by_seed(variant: Sequence[RunResult], baseline: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:
+    """The runs of two variants with the seeds that both have finished, in the order of the first."""
+    by_seed = {run.seed: run for run in baseline}
+    return [(run, by_seed[run.seed]) for run in variant if run.seed in by_seed]
+
+
 def pair(variant: RunResult, baseline: RunResult) -> Pairing:
     """The pairing of two runs with the same seed."""
     broken = [*_machine_differences(variant, baseline), *_text_difference(variant, baseline)]
@@ -33,15 +39,15 @@ def pair_seeds(pairs: Sequence[tuple[RunResult, RunResult]]) -> Pairing:
     """The pairing of (variant, baseline) runs over their common seeds: the weakest one counts and is named."""
     if not pairs:
         return Pairing(level="none", reasons=["no seed has finished in both"])
-    found = {variant.seed: pair(variant, baseline) for variant, baseline in pairs}
-    weakest = min((pairing.level for pairing in found.values()), key=_LEVELS.index)
+    pairings = {variant.seed: pair(variant, baseline) for variant, baseline in pairs}
+    weakest = min((pairing.level for pairing in pairings.values()), key=_LEVELS.index)
     seeds_of: dict[str, list[int]] = {}
-    for seed, pairing in found.items():
+    for seed, pairing in pairings.items():
         if pairing.level == weakest:
             for reason in pairing.reasons:
                 seeds_of.setdefault(reason, []).append(seed)
     reasons = [
-        reason if len(seeds) == len(found) else f"{_named(seeds)}: {reason}" for reason, seeds in seeds_of.items()
+        reason if len(seeds) == len(pairings) else f"{_named(seeds)}: {reason}" for reason, seeds in seeds_of.items()
     ]
     return Pairing(level=weakest, reasons=reasons)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tiedlm.evaluation.statistics import Interval, mean, sample_sd
+from tiedlm.comparison.statistics import Interval, mean, sample_sd
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,9 @@ token, which is what the differences are in. Spreads are sample standard deviati
 from collections.abc import Sequence
 from typing import Any
 
+from tiedlm.comparison.statistics import sample_sd
 from tiedlm.config.base import Config
 from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity
-from tiedlm.evaluation.statistics import sample_sd
 from tiedlm.run.config import Added
 from tiedlm.run.result import (
     SPLITS,

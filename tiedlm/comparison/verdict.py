@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Self, TypeVar
 
 from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.significance import LEVEL
 from tiedlm.config.base import Config
 from tiedlm.run.result import RunResult
@@ -63,25 +64,19 @@ def conditions_in_words(conditions: Conditions, is_final: bool = True) -> str:
     return f"On {conditions.words()}, {seeds_in_words(conditions.num_seeds)}{'' if is_final else ', so far'}"
 
 
-def statements(
-    finished: Sequence[str],
-    baseline: str,
-    differences: Sequence[Difference],
-    num_seeds: int,
-    smallest_worthwhile: float,
-    num_failures: int = 0,
-) -> list[str]:
+def statements(finished: FinishedRuns, num_failures: int = 0) -> list[str]:
     """What the test split says of each variant, and what a reader must not forget with it. Without a full stop."""
-    on_test = [difference for difference in differences if difference.split == "test"]
+    on_test = [difference for difference in finished.differences if difference.split == "test"]
     on_test.sort(key=lambda difference: not difference.is_primary)
+    size = finished.smallest_worthwhile
     said = [
-        describe(difference, smallest_worthwhile)
-        + over_seeds_in_common(difference.num_seeds, num_seeds)
-        + _outlook(difference, smallest_worthwhile)
+        describe(difference, size)
+        + over_seeds_in_common(difference.num_seeds, finished.num_seeds)
+        + _outlook(difference, size)
         for difference in on_test
     ]
     if not said:
-        said = [_nothing_to_compare(finished, baseline)]
+        said = [_nothing_to_compare(finished.variants_of_file, finished.baseline)]
     if len(said) > 1:
         said.append(_roles(on_test))
     if num_failures == 1:

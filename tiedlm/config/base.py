@@ -1,12 +1,13 @@
 """From raw mappings to frozen, validated models, with every mistake named by its dotted key. Free of torch."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.fields import FieldInfo
 
 from tiedlm.config.merge import Raw as Raw
 from tiedlm.config.merge import merge as merge
@@ -76,7 +77,7 @@ def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
     """The flat dotted keys that say what a run computes; fields marked `Execution` are left out."""
     keys: dict[str, Any] = {}
     for name, field in type(config).model_fields.items():
-        if any(isinstance(mark, Execution) for mark in field.metadata):
+        if _is_execution(field):
             continue
         value = getattr(config, name)
         if isinstance(value, BaseModel):
@@ -84,6 +85,31 @@ def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
         else:
             keys[prefix + name] = value
     return keys
+
+
+def execution_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """The dotted keys of the fields marked `Execution`, in a model and in all that it may hold.
+
+    They are found in the types, so that they also tell the keys apart of a config that no longer parses.
+    """
+    for name, field in model.model_fields.items():
+        if _is_execution(field):
+            yield prefix + name
+        else:
+            for held in _models_in(field.annotation):
+                yield from execution_keys(held, f"{prefix}{name}.")
+
+
+def _is_execution(field: FieldInfo) -> bool:
+    return any(isinstance(mark, Execution) for mark in field.metadata)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models in a type; of a union, each of its members."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
 
 
 def first_difference(one: BaseModel, other: BaseModel) -> tuple[str, object, object] | None:

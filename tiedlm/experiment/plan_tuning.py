@@ -1,5 +1,6 @@
 """From a grid to its trials, from their results to each variant's own settings. Pure, and free of torch."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,6 @@ from typing import Any
 
 from tiedlm.errors import RunError
 from tiedlm.evaluation.measures import nats_per_token
-from tiedlm.evaluation.statistics import mean
 from tiedlm.experiment.config import Candidate, Experiment, Search
 from tiedlm.experiment.grid import settings_name, short_key
 from tiedlm.experiment.tuning import Axis, Trial, TrialSeed, TunedVariant, Tuning, edges_of
@@ -90,7 +90,7 @@ def _scored(candidate: Candidate, variant: str, search: Search, outcomes: Outcom
     return Trial(
         settings=dict(candidate.settings),
         name=settings_name(candidate.settings),
-        nats_per_token=None if failures else mean(nats),
+        nats_per_token=None if failures else math.fsum(nats) / len(nats),
         reason="; ".join(failures) or None,
         per_seed=per_seed,
     )

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse
 from tiedlm.config.file import apply_settings, find_config, read_config
+from tiedlm.experiment.baseline import default_baseline
 from tiedlm.experiment.config import Experiment, ExperimentKeys
 from tiedlm.experiment.grid import axes, check_seeds, holds, laid_over, points, search
 from tiedlm.model.config import ModelConfig, ShapeConfig
@@ -186,7 +187,7 @@ def _baseline(head: ExperimentKeys, variants: Mapping[str, RunConfig], source: s
         raise ConfigError(Problem("baseline", message), source=source)
     if head.baseline is not None:
         return head.baseline
-    return "untied" if "untied" in variants else next(iter(variants))
+    return default_baseline(list(variants))
 
 
 def _primary(head: ExperimentKeys, variants: Mapping[str, RunConfig], baseline: str, source: str) -> str | None:

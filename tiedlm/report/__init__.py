@@ -1,1 +1,1 @@
-"""Finished results as tables, Markdown and JSON."""
+"""What people read of results: figures -> sections and charts -> formats -> commands."""

@@ -3,7 +3,6 @@
 import json
 import math
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,18 @@ import pytest
 from scipy import stats
 
 from cli.main import main
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, effective, hashes, run_result, runs
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, compared, effective, hashes, runs
+from tests.support.redrawn_runs import EXAMPLE, REDRAWN_NATS, redrawn
 from tests.support.small_runs import carry_out, small_config
 from tiedlm.comparison.analyses.noise_floor import NoiseFloor
-from tiedlm.comparison.comparison import Comparison, summarize
 from tiedlm.comparison.pairing import pair
 from tiedlm.config.base import ConfigError
 from tiedlm.experiment.complete import whole
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.report.sections.noise_floor import noise_floor_records, noise_floor_remarks
 from tiedlm.run.layout import place
 from tiedlm.run.result import RunResult
-
-REDRAWN_NATS = (4.049, 4.044, 4.036, 4.05, 4.03)
 
 
 def whole_of(folder: Path, *settings: str) -> Experiment:
@@ -78,28 +74,10 @@ def test_only_the_embeddings_start_from_other_values(tmp_path: Path, baseline: s
     assert (found.level, found.reasons) == ("batches", ["the input embedding started from other values"])
 
 
-def redrawn(nats: Sequence[float], of: str = "untied", **changes: Any) -> list[RunResult]:
-    """A variant with the embeddings drawn anew, as the plan adds it."""
-    drawn = []
-    for seed, value in enumerate(nats):
-        start = hashes(seed, input_embedding=f"{seed:04x}0e30" * 8)
-        run = run_result(f"{of}+redrawn", seed, value, **{"hashes": start, "tying": of, **changes})
-        more = {"embedding_draw": 1, "added": {"role": "noise_floor", "of": of}}
-        drawn.append(run.model_copy(update={"config": {**run.config, **more}}))
-    return drawn
-
-
-def compared(*results: RunResult, baseline: str = "untied") -> Comparison:
-    return summarize(results, [], "example", baseline, list(dict.fromkeys(run.variant for run in results)))
-
-
 def floor_of(*results: RunResult, baseline: str = "untied") -> NoiseFloor:
-    floor = compared(*results, baseline=baseline).noise_floor
+    floor = compared(*results, baseline=baseline).analysis(NoiseFloor)
     assert floor is not None
     return floor
-
-
-EXAMPLE = [*runs("tied", TIED_NATS), *runs("untied", UNTIED_NATS), *redrawn(REDRAWN_NATS)]
 
 
 def test_the_noise_is_the_root_mean_square_of_what_a_fresh_draw_changes() -> None:
@@ -143,31 +121,27 @@ def test_the_interval_of_the_noise_covers_the_truth_95_times_in_100() -> None:
 def test_what_was_drawn_anew_is_judged_against_nothing() -> None:
     with_it, without = compared(*EXAMPLE), compared(*EXAMPLE[:10])
     assert (with_it.differences, with_it.verdict) == (without.differences, without.verdict)
-    assert without.noise_floor is None
+    assert without.analysis(NoiseFloor) is None
     assert "untied+redrawn" in [variant.name for variant in with_it.variants]
 
 
 def test_without_another_variant_the_noise_stands_alone() -> None:
     comparison = compared(*EXAMPLE[5:])
-    assert comparison.noise_floor is not None
-    assert (comparison.noise_floor.beside, comparison.differences) == ([], [])
+    floor = comparison.analysis(NoiseFloor)
+    assert floor is not None
+    assert (floor.beside, comparison.differences) == ([], [])
     assert "untied alone has finished" in comparison.verdict
-    (said,) = noise_floor_remarks(comparison)
-    assert "moves a run of untied by 0.0071 nats per token" in said
-    assert "times" not in said
 
 
 def test_one_seed_gives_a_change_and_no_noise() -> None:
     comparison = compared(*(run for run in EXAMPLE if run.seed == 0))
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     assert floor is not None
     assert (floor.noise, floor.noise_ci95, floor.reason) == (None, None, "one seed says nothing of a spread")
     assert floor.mean == pytest.approx(0.006)
     (beside,) = floor.beside
     assert (beside.times_noise, beside.seed_correlation, beside.unpaired_ci95) == (None, None, None)
     assert all((beside.times_noise_reason, beside.seed_correlation_reason, beside.unpaired_reason))
-    (said,) = noise_floor_remarks(comparison)
-    assert "one seed says nothing of a spread; it moved untied by +0.0060" in said
 
 
 def test_two_seeds_are_too_few_for_a_correlation_and_enough_for_the_rest() -> None:
@@ -181,11 +155,9 @@ def test_two_seeds_are_too_few_for_a_correlation_and_enough_for_the_rest() -> No
 
 def test_a_draw_that_changes_nothing_is_no_measure() -> None:
     comparison = compared(*EXAMPLE[:10], *redrawn(UNTIED_NATS))
-    assert comparison.noise_floor is not None
-    assert (comparison.noise_floor.noise, comparison.noise_floor.beside[0].times_noise) == (0.0, None)
-    assert list(noise_floor_remarks(comparison)) == [
-        "Noise floor: a fresh draw of the embeddings alone moves no run of untied."
-    ]
+    floor = comparison.analysis(NoiseFloor)
+    assert floor is not None
+    assert (floor.noise, floor.beside[0].times_noise) == (0.0, None)
 
 
 @pytest.mark.parametrize(
@@ -194,33 +166,15 @@ def test_a_draw_that_changes_nothing_is_no_measure() -> None:
 )
 def test_runs_that_differ_in_more_are_no_noise_floor(changes: dict[str, Any], reason: str) -> None:
     comparison = compared(*EXAMPLE[:10], *redrawn(REDRAWN_NATS, **changes))
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     assert floor is not None
     assert (floor.noise, floor.mean, floor.per_seed) == (None, None, [])
     assert floor.reason is not None and reason in floor.reason
-    assert noise_floor_records(comparison)[0].rows[0].cells == (f"– ({floor.reason})",)
 
 
 def test_against_another_baseline_the_noise_is_still_of_what_was_drawn_anew() -> None:
     floor = floor_of(*EXAMPLE, baseline="tied")
     assert (floor.of, [beside.variant for beside in floor.beside]) == ("untied", ["untied"])
-
-
-def test_the_tables_hold_every_figure() -> None:
-    noise, beside = noise_floor_records(compared(*EXAMPLE))
-    assert {row.label: row.cells for row in noise.rows} == {
-        "a fresh draw moves a run by": ("0.0071 [0.0044, 0.0174]",),
-        "mean (0 is expected)": ("+0.0018 [-0.0077, +0.0113]",),
-        "sample deviation": ("0.0077",),
-        "seed 0": ("+0.0060",),
-        "seed 1": ("-0.0060",),
-        "seed 2": ("+0.0070",),
-        "seed 3": ("+0.0090",),
-        "seed 4": ("-0.0070",),
-    }
-    assert beside.names == ("tied",)
-    assert [row.cells[0] for row in beside.rows][:2] == ["4.4", "0.98"]
-    assert noise_floor_records(compared(*EXAMPLE[:10])) == []
 
 
 def test_a_against_a_through_the_command_is_exactly_no_difference(

@@ -1,34 +1,15 @@
 """Tokens until a variant is where the baseline ends: on curves made by hand, where the answer is plain."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
-from tests.support.finished_runs import effective, run_result
+from tests.support.finished_runs import compared, effective
+from tests.support.validated_runs import BASE, validated_run
 from tiedlm.comparison.analyses.tokens_to_reach import SeedReach, TokensToReach
-from tiedlm.comparison.comparison import Comparison, summarize
-from tiedlm.report.sections.tokens_to_reach import reach_notes, reach_records, reach_remarks
-from tiedlm.run.result import CurvePoint, RunResult
-
-CONSTANT = {"schedule": "constant"}
-
-
-def run(
-    variant: str, curve: Sequence[tuple[int, float]], seed: int = 0, training: dict[str, Any] = CONSTANT, **changes: Any
-) -> RunResult:
-    """A run of 100 steps of 10 tokens; the curve as (step, nats)."""
-    points = [CurvePoint(step=step, tokens=10 * step, seconds=step, nats_per_token=nats) for step, nats in curve]
-    result = run_result(variant, seed, steps=100, tokens_seen=1_000, validation_curve=points, **changes)
-    return result.model_copy(update={"config": {**result.config, "training": training}})
-
-
-def compared(*results: RunResult) -> Comparison:
-    return summarize(results, [], "example", "untied", list(dict.fromkeys(result.variant for result in results)))
+from tiedlm.run.result import RunResult
 
 
 def reach_of(*results: RunResult) -> TokensToReach:
-    reach = compared(*results).tokens_to_reach
+    reach = compared(*results).analysis(TokensToReach)
     assert reach is not None
     return reach
 
@@ -38,40 +19,37 @@ def seed_reach(variant: RunResult, baseline: RunResult) -> SeedReach:
     return reach_of(baseline, variant).variants[1].per_seed[0]
 
 
-BASE = [(50, 5.0), (100, 4.0)]
-
-
 def test_the_answer_is_linear_between_two_validations() -> None:
     """4.5 at 400 tokens, 3.5 at 800: 4.0 is half-way."""
-    found = seed_reach(run("tied", [(40, 4.5), (80, 3.5), (100, 3.4)]), run("untied", BASE))
+    found = seed_reach(validated_run("tied", [(40, 4.5), (80, 3.5), (100, 3.4)]), validated_run("untied", BASE))
     assert (found.target, found.tokens, found.reason) == (4.0, 600.0, None)
 
 
 @pytest.mark.parametrize(("last", "tokens"), [(4.0, 1_000.0), (3.0, 750.0)])
 def test_a_target_met_exactly_is_met(last: float, tokens: float) -> None:
     """On the way to 4.0 at 1,000 tokens it arrives there; on the way to 3.0 it passes half-way."""
-    assert seed_reach(run("tied", [(50, 5.0), (100, last)]), run("untied", BASE)).tokens == tokens
+    assert seed_reach(validated_run("tied", [(50, 5.0), (100, last)]), validated_run("untied", BASE)).tokens == tokens
 
 
 def test_the_baseline_stands_among_them_and_is_there_when_its_curve_first_was() -> None:
     """A curve that wavers: 3.9 at step 60 and 4.0 at the end."""
-    own = reach_of(run("untied", [(20, 4.1), (60, 3.9), (100, 4.0)])).variants[0]
+    own = reach_of(validated_run("untied", [(20, 4.1), (60, 3.9), (100, 4.0)])).variants[0]
     assert (own.variant, own.share) == ("untied", 1.0)
     assert own.tokens == pytest.approx(400.0)
 
 
 def test_one_that_never_arrives_and_one_that_was_there_before_the_first_validation_say_so() -> None:
-    never = seed_reach(run("tied", [(50, 5.0), (100, 4.1)]), run("untied", BASE))
+    never = seed_reach(validated_run("tied", [(50, 5.0), (100, 4.1)]), validated_run("untied", BASE))
     assert (never.tokens, never.reason) == (None, "not reached within 1,000 tokens")
-    early = seed_reach(run("tied", [(50, 3.9), (100, 3.8)]), run("untied", BASE))
+    early = seed_reach(validated_run("tied", [(50, 3.9), (100, 3.8)]), validated_run("untied", BASE))
     assert (early.tokens, early.reason) == (None, "there already at the first validation, after 500 tokens")
 
 
 def test_a_mean_needs_every_seed() -> None:
     """Those that arrive are the better ones: their mean alone would flatter."""
-    base = [run("untied", BASE, seed) for seed in (0, 1)]
-    fast, slow = run("tied", [(50, 4.5), (100, 3.5)], 0), run("tied", [(50, 5.0), (100, 4.2)], 1)
-    both = run("tied", [(50, 4.25), (100, 3.25)], 1)
+    base = [validated_run("untied", BASE, seed) for seed in (0, 1)]
+    fast, slow = validated_run("tied", [(50, 4.5), (100, 3.5)], 0), validated_run("tied", [(50, 5.0), (100, 4.2)], 1)
+    both = validated_run("tied", [(50, 4.25), (100, 3.25)], 1)
     half = reach_of(*base, fast, slow).variants[1]
     assert (half.tokens, half.share, half.reason) == (None, None, "seed 1: not reached within 1,000 tokens")
     assert [one.tokens for one in half.per_seed] == [750.0, None]
@@ -81,25 +59,27 @@ def test_a_mean_needs_every_seed() -> None:
 
 def test_the_share_is_of_what_the_baseline_takes_with_the_same_seeds() -> None:
     """Of seed 1 the variant has no run, and that the baseline is there at 400 tokens with it is no matter of seed 0."""
-    base = [run("untied", BASE, 0), run("untied", [(30, 4.1), (50, 3.9), (100, 4.0)], 1)]
-    own, other = reach_of(*base, run("tied", [(50, 4.5), (100, 3.5)], 0)).variants
+    base = [validated_run("untied", BASE, 0), validated_run("untied", [(30, 4.1), (50, 3.9), (100, 4.0)], 1)]
+    own, other = reach_of(*base, validated_run("tied", [(50, 4.5), (100, 3.5)], 0)).variants
     assert [one.tokens for one in own.per_seed] == pytest.approx([1_000.0, 400.0])
     assert (other.tokens, other.share) == (750.0, 0.75)
 
 
 def test_of_a_baseline_that_was_there_before_its_first_validation_there_is_no_share() -> None:
     """It overfits: where it ends it was before it was first validated."""
-    own, other = reach_of(run("untied", [(50, 4.0), (100, 4.5)]), run("tied", [(50, 5.0), (100, 4.0)])).variants
+    own, other = reach_of(
+        validated_run("untied", [(50, 4.0), (100, 4.5)]), validated_run("tied", [(50, 5.0), (100, 4.0)])
+    ).variants
     assert (own.tokens, own.share, other.tokens, other.share) == (None, None, 750.0, None)
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "step"])
 def test_under_a_rate_that_falls_from_the_start_there_is_no_answer_but_the_reason(schedule: str) -> None:
     training = {"schedule": schedule}
-    reach = reach_of(run("untied", BASE, training=training), run("tied", BASE, training=training))
+    reach = reach_of(validated_run("untied", BASE, training=training), validated_run("tied", BASE, training=training))
     assert (reach.is_final, reach.variants) == (None, [])
     assert reach.reason is not None and schedule in reach.reason
-    mixed = seed_reach(run("tied", BASE, training=training), run("untied", BASE))
+    mixed = seed_reach(validated_run("tied", BASE, training=training), validated_run("untied", BASE))
     assert mixed.tokens is None
     assert mixed.reason is not None and schedule in mixed.reason
 
@@ -107,65 +87,30 @@ def test_under_a_rate_that_falls_from_the_start_there_is_no_answer_but_the_reaso
 def test_under_wsd_only_what_came_before_the_decay_is_compared() -> None:
     """The last 20 of 100 steps decay; the fall at the end is no gain of the variant's."""
     wsd = {"schedule": "wsd", "decay": 0.2}
-    base = run("untied", [(40, 5.0), (80, 4.5), (90, 4.0), (100, 3.5)], training=wsd)
-    reach = reach_of(base, run("tied", [(40, 5.0), (80, 4.0), (100, 3.0)], training=wsd))
+    base = validated_run("untied", [(40, 5.0), (80, 4.5), (90, 4.0), (100, 3.5)], training=wsd)
+    reach = reach_of(base, validated_run("tied", [(40, 5.0), (80, 4.0), (100, 3.0)], training=wsd))
     assert reach.is_final is False
     assert (reach.variants[1].per_seed[0].target, reach.variants[1].tokens) == (4.5, 600.0)
-    late = seed_reach(run("tied", [(40, 5.0), (80, 4.6), (100, 3.0)], training=wsd), base)
+    late = seed_reach(validated_run("tied", [(40, 5.0), (80, 4.6), (100, 3.0)], training=wsd), base)
     assert (late.tokens, late.reason) == (None, "not reached within 800 tokens")
 
 
 def test_without_validations_on_the_way_that_is_the_reason() -> None:
-    found = seed_reach(run("tied", [(100, 3.0)]), run("untied", [(100, 4.0)]))
+    found = seed_reach(validated_run("tied", [(100, 3.0)]), validated_run("untied", [(100, 4.0)]))
     assert (found.tokens, found.reason) == (None, "too few validations on the way (training.evaluate_every)")
-    assert seed_reach(run("tied", []), run("untied", [])).target is None
+    assert seed_reach(validated_run("tied", []), validated_run("untied", [])).target is None
 
 
 def test_runs_that_are_no_pairs_are_not_held_against_each_other() -> None:
-    found = seed_reach(run("tied", [(50, 4.5), (100, 3.5)], effective=effective(precision="bf16")), run("untied", BASE))
+    found = seed_reach(
+        validated_run("tied", [(50, 4.5), (100, 3.5)], effective=effective(precision="bf16")),
+        validated_run("untied", BASE),
+    )
     assert found.tokens is None
     assert found.reason is not None and "bf16 against fp32" in found.reason
 
 
-def test_the_report_says_it_in_one_sentence_and_a_table() -> None:
-    comparison = compared(
-        run("untied", BASE), run("tied", [(40, 4.5), (80, 3.5)]), run("soft", [(50, 5.0), (100, 4.2)])
-    )
-    assert list(reach_remarks(comparison)) == [
-        "Validation: untied's final loss is reached by tied after 600 tokens (60 % of what untied itself takes); "
-        "soft: not reached within 1,000 tokens; of one seed, which has no spread."
-    ]
-    (records,) = reach_records(comparison)
-    assert records.names == ("untied", "tied", "soft")
-    assert [row.cells for row in records.rows] == [
-        ("1,000", "600", "–"),
-        ("100.0 %", "60.0 %", "–"),
-        ("1,000", "600", "–"),
-    ]
-    assert list(reach_notes(comparison)) == [
-        "Tokens to reach untied's final loss, soft: none, not reached within 1,000 tokens."
-    ]
-
-
-def test_the_report_says_over_how_many_seeds_there_is_a_mean_and_that_it_has_no_interval() -> None:
-    every = [
-        run(name, curve, seed)
-        for name, curve in (("untied", BASE), ("tied", [(40, 4.5), (80, 3.5)]))
-        for seed in (0, 1)
-    ]
-    (said,) = reach_remarks(compared(*every))
-    assert said.endswith("(60 % of what untied itself takes); means over 2 seeds, without an interval.")
-
-
 def test_the_baseline_drawn_anew_measures_noise_and_is_not_among_them() -> None:
-    drawn = run("untied+redrawn", BASE)
+    drawn = validated_run("untied+redrawn", BASE)
     drawn = drawn.model_copy(update={"config": {**drawn.config, "added": {"role": "noise_floor", "of": "untied"}}})
-    assert [one.variant for one in reach_of(run("untied", BASE), drawn).variants] == ["untied"]
-
-
-def test_a_reason_for_all_is_said_once_and_not_at_a_glance() -> None:
-    comparison = compared(run("untied", BASE, training={"schedule": "cosine"}))
-    assert list(reach_remarks(comparison)) == []
-    assert reach_records(comparison) == []
-    (note,) = reach_notes(comparison)
-    assert note.startswith("Tokens to reach untied's final loss: none, ")
+    assert [one.variant for one in reach_of(validated_run("untied", BASE), drawn).variants] == ["untied"]

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, TOKENS, UNTIED_NATS, curve, example_comparison, runs
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import TIED_NATS, TOKENS, UNTIED_NATS, curve, example_comparison, runs, summarize
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.report.figures.long_table import Figure
 from tiedlm.report.formats.csv import comparison_csv
+from tiedlm.report.sections.section import Section
 
 
 def lines(comparison: Comparison) -> list[dict[str, str]]:
@@ -107,3 +109,13 @@ def test_a_name_with_commas_quotes_and_lines_stays_one_field() -> None:
     name = 'a,"b"\n=c'
     table = lines(summarize(runs(name, TIED_NATS), [], "example", name, [name]))
     assert {line["variant"] for line in table} == {name}
+
+
+def test_the_figures_of_a_section_stand_at_their_variant() -> None:
+    section = Section("Size", figures=lambda comparison, variant: [Figure(variant, None, "test", "size", len(variant))])
+    table = list(csv.DictReader(io.StringIO(comparison_csv(example_comparison(), [section]), newline="")))
+    assert {line["variant"]: line["value"] for line in table if line["metric"] == "size"} == {
+        "tied": "4",
+        "untied": "6",
+    }
+    assert [line["metric"] for line in table if line["variant"] == "tied"][-1] == "size"

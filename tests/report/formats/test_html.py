@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run_result, runs
-from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.figures.sentences import sentences
-from tiedlm.report.formats.html import comparison_page
-from tiedlm.report.sections.section import Part
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run_result, runs, summarize
+from tiedlm.comparison.comparison import Comparison, store_comparison
+from tiedlm.report.charts.chart import Estimate
+from tiedlm.report.charts.differences import chart_of_estimates
+from tiedlm.report.figures.main_table import main_table
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.variant_sentences import variant_sentences
+from tiedlm.report.formats.html import comparison_html
+from tiedlm.report.sections.all import SECTIONS
+from tiedlm.report.sections.section import Section
 from tiedlm.run.result import RunFailure
 
 HOSTILE = "</style></title><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\"'\u202e"
@@ -52,9 +55,9 @@ class Read(HTMLParser):
             self.text += data.replace("\xa0", " ")
 
 
-def read(comparison: Comparison) -> Read:
+def read(comparison: Comparison, *sections: Section) -> Read:
     page = Read()
-    page.feed(comparison_page(comparison))
+    page.feed(comparison_html(comparison, sections or SECTIONS))
     page.close()
     assert page.open_tags == []
     return page
@@ -73,14 +76,14 @@ def test_it_says_the_verdict_its_conditions_and_a_sentence_of_each_variant() -> 
     text = read(comparison).text
     assert f"{comparison.statements[0]}." in text
     assert "On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds." in text
-    for sentence in sentences(comparison).values():
+    for sentence in variant_sentences(comparison).values():
         assert sentence in text
 
 
 def test_every_figure_of_the_glance_stands_in_it() -> None:
     comparison = example_comparison()
     text = read(comparison).text
-    for row in main_records(comparison).rows:
+    for row in main_table(comparison).rows:
         assert row.label in text
         for cell in row.cells:
             assert cell in text
@@ -93,7 +96,7 @@ def test_it_needs_nothing_beside_itself() -> None:
         assert not {"src", "style", "srcset", "xlink:href"} & attributes.keys()
         assert not [name for name in attributes if name.startswith("on")]
         assert (attributes.get("href") or "#").startswith("#")
-    style = comparison_page(with_curves()).partition("<style>")[2].partition("</style>")[0]
+    style = comparison_html(with_curves()).partition("<style>")[2].partition("</style>")[0]
     assert "url(" not in style
     assert "@import" not in style
 
@@ -103,7 +106,7 @@ def test_a_hostile_name_is_text_wherever_it_stands() -> None:
     assert {tag for tag, _ in hostile.tags} == {tag for tag, _ in harmless.tags}
     assert {name for _, of in hostile.tags for name in of} == {name for _, of in harmless.tags for name in of}
     assert hostile.text.count(HOSTILE.replace("\u202e", "?")) > 10
-    assert "\u202e" not in comparison_page(with_curves(HOSTILE))
+    assert "\u202e" not in comparison_html(with_curves(HOSTILE))
 
 
 def test_the_links_at_the_top_lead_somewhere() -> None:
@@ -137,18 +140,42 @@ def test_each_chart_is_drawn_for_a_phone_and_for_a_desk() -> None:
     assert all(float(attributes["height"] or 0) > 50 for tag, attributes in page.tags if tag == "svg")
 
 
-def test_a_part_with_nothing_to_show_says_why_among_what_the_page_rests_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Records(("one",), (Row.of("size", ["1"]),), title="Sizes")
-    shown = Part("Shown", lambda comparison: [table], lambda comparison: [], notes=lambda comparison: ["A note."])
-    hidden = Part(
-        "Hidden", lambda comparison: [], lambda comparison: [], notes=lambda comparison: ["Nothing, for why."]
-    )
-    monkeypatch.setattr("tiedlm.report.formats.html.PARTS_BESIDE", (shown, hidden))
-    text = read(example_comparison()).text
+def test_a_section_with_nothing_to_show_says_why_among_what_the_page_rests_on() -> None:
+    table = Table(("one",), (Row.of("size", ["1"]),), title="Sizes")
+    shown = Section("Shown", tables=lambda comparison: [table], notes=lambda comparison: ["A note."])
+    hidden = Section("Hidden", notes=lambda comparison: ["Nothing, for why."])
+    text = read(example_comparison(), shown, hidden).text
     assert (
         text.index("Sizes") < text.rindex("A note.") < text.rindex("What it rests on") < text.index("Nothing, for why.")
     )
     assert "Hidden" not in text
+
+
+def test_a_placeholder_stands_where_there_would_be_charts() -> None:
+    section = Section("Charts", placeholder="None were drawn.")
+    assert "None were drawn." in read(example_comparison(), section).text
+    nothing = summarize([], [], "example", "untied", ["tied", "untied"])
+    assert "None were drawn." not in read(nothing, section).text
+
+
+@pytest.mark.parametrize("folds", [False, True])
+def test_charts_have_a_caption_and_tables_that_repeat_them_are_folded_away(folds: bool) -> None:
+    chart = chart_of_estimates("key", "A chart", "untied", (Estimate("a", 0, "words", 0.1, None),))
+    section = Section(
+        "Both",
+        tables=lambda comparison: [Table(("one",), (Row.of("size", ["1"]),), title="Sizes")],
+        charts=lambda comparison: [chart] * 3,
+        num_charts_side_by_side=2,
+        caption="How to read it.",
+        tables_repeat_charts=folds,
+    )
+    page = read(example_comparison(), section)
+    assert page.text.index("How to read it.") < page.text.index("Sizes")
+    assert ("The same as tables, and how to read them" in page.text) == folds
+    widths = [
+        attributes["width"] for tag, attributes in page.tags if tag == "svg" and attributes["aria-label"] == "A chart"
+    ]
+    assert widths == ["500", "326", "500", "326", "900", "326"], "two in one row, the third on its own"
 
 
 def test_what_repeats_it_comes_along() -> None:
@@ -177,8 +204,8 @@ def test_one_variant_alone_makes_a_page_too() -> None:
 _WRITE = """
 import sys, pathlib
 from tiedlm.comparison.comparison import load_comparison
-from tiedlm.report.formats.html import comparison_page
-page = comparison_page(load_comparison(pathlib.Path(sys.argv[1])))
+from tiedlm.report.formats.html import comparison_html
+page = comparison_html(load_comparison(pathlib.Path(sys.argv[1])))
 assert not {"torch", "scipy", "numpy", "matplotlib", "datasets"} & sys.modules.keys()
 """
 

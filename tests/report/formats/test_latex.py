@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, runs
-from tiedlm.comparison.comparison import Comparison, summarize
-from tiedlm.report.figures.rows import main_records
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, runs, summarize
+from tiedlm.comparison.comparison import Comparison
+from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.formats.latex import comparison_latex, escape
 
 HOSTILE = r"a_b%c$d#e{f}g~h^i&j\input{/etc/passwd}|<k>[l]"
@@ -29,7 +29,7 @@ def rows_of(latex: str) -> list[list[str]]:
 def test_the_table_has_every_figure_of_the_glance() -> None:
     comparison = example_comparison()
     rows = rows_of(comparison_latex(comparison))
-    assert [row[0].removeprefix(r"\quad ") for row in rows[1:]] == [row.label for row in main_records(comparison).rows]
+    assert [row[0].removeprefix(r"\quad ") for row in rows[1:]] == [row.label for row in main_table(comparison).rows]
     assert rows[0][1:] == ["tied", "untied"]
     (parameters,) = [row for row in rows if row[0] == "parameters"]
     assert parameters[1:] == ["124,439,808", "163,037,184"]

@@ -1,14 +1,13 @@
 """Comparisons and counts as Markdown."""
 
-import pytest
+from dataclasses import replace
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs
-from tiedlm.comparison.comparison import summarize
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.figures.sentences import sentences
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, example_comparison, parameters, runs, summarize
+from tiedlm.report.figures.main_table import main_table
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.variant_sentences import variant_sentences
 from tiedlm.report.formats.markdown import comparison_markdown, counts_markdown
-from tiedlm.report.sections.section import Part
+from tiedlm.report.sections.section import Section
 
 
 def table_of(markdown: str) -> list[list[str]]:
@@ -22,7 +21,7 @@ def test_the_table_has_a_line_for_every_figure_and_a_column_for_every_variant() 
     table = table_of(comparison_markdown(comparison))
     assert table[0] == ["", "tied", "untied"]
     assert table[1] == ["---", "---:", "---:"]
-    assert len(table) == 2 + len(main_records(comparison).rows)
+    assert len(table) == 2 + len(main_table(comparison).rows)
     assert {len(line) for line in table} == {3}
     assert ["parameters", "124,439,808", "163,037,184"] in table
 
@@ -64,17 +63,23 @@ def test_the_rule_and_the_correction_stand_below_the_table() -> None:
     assert "a against untied is the primary comparison, the other 2 are exploratory" in markdown
 
 
-def test_what_stands_beside_the_main_figures_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Records(("one", "two"), (Row.of("size", ["1", "2"]),), title="Sizes_1")
-    part = Part("Size", lambda comparison: [table], lambda comparison: ["Large."], notes=lambda comparison: ["So."])
-    monkeypatch.setattr("tiedlm.report.formats.markdown.PARTS_BESIDE", (part,))
-    markdown = comparison_markdown(example_comparison())
+def test_a_section_comes_along_whole_and_an_appendix_does_not() -> None:
+    table = Table(("one", "two"), (Row.of("size", ["1", "2"]),), title="Sizes_1")
+    section = Section(
+        "Size",
+        remarks=lambda comparison: ["Large."],
+        tables=lambda comparison: [table],
+        notes=lambda comparison: ["So."],
+    )
+    markdown = comparison_markdown(example_comparison(), [section])
     assert "- Large.\n\n**Sizes\\_1**\n\n|  | one | two |" in markdown
     assert "| size | 1 | 2 |" in markdown
     assert "- So." in markdown
+    without = comparison_markdown(example_comparison(), [replace(section, is_appendix=True)])
+    assert without == comparison_markdown(example_comparison(), [])
 
 
 def test_each_variant_has_its_sentence() -> None:
     markdown = comparison_markdown(example_comparison())
-    for sentence in sentences(example_comparison()).values():
+    for sentence in variant_sentences(example_comparison()).values():
         assert f"- {sentence}" in markdown

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs
-from tiedlm.comparison.comparison import Comparison, summarize
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs, summarize
+from tiedlm.comparison.comparison import Comparison
 from tiedlm.config.base import ConfigError
 from tiedlm.report.formats.plots import write_plots
 

@@ -1,10 +1,11 @@
-"""What the terminal shows of a comparison and of counts."""
+"""What the terminal shows of a comparison."""
 
 import io
 import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,19 @@ from tests.support.finished_runs import (
     UNTIED_NATS,
     effective,
     example_comparison,
-    parameters,
     run_result,
     runs,
     split_result,
+    summarize,
 )
-from tiedlm.comparison.comparison import Comparison, store_comparison, summarize
+from tiedlm.comparison.comparison import Comparison, store_comparison
 from tiedlm.comparison.verdict import signed_together
-from tiedlm.report.figures.details import hash_records, more_records, seed_records
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.figures.sentences import sentences
-from tiedlm.report.formats.terminal import render_comparison, render_counts
-from tiedlm.report.sections.section import Part
+from tiedlm.report.figures.detail_tables import detail_tables
+from tiedlm.report.figures.main_table import main_table
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.variant_sentences import variant_sentences
+from tiedlm.report.formats.terminal import render_comparison
+from tiedlm.report.sections.section import Section
 from tiedlm.run.result import Corpus, Memory, RunFailure
 
 
@@ -53,8 +54,7 @@ def compare(results: list[Any], **changes: Any) -> Comparison:
 def test_every_figure_stands_whole_at_every_width(width: int, num_seeds: int) -> None:
     comparison = example_comparison(num_seeds)
     text = shown(comparison, width, details=True)
-    tables = (main_records, more_records, seed_records, hash_records)
-    for row in (row for table in tables for row in table(comparison).rows):
+    for row in (row for table in (main_table(comparison), *detail_tables(comparison)) for row in table.rows):
         for cell in row.cells:
             assert any(cell in line for line in text.splitlines())
     assert max(map(len, text.splitlines())) <= width
@@ -248,7 +248,7 @@ def test_a_spread_much_smaller_than_a_hundredth_is_not_shown_as_none() -> None:
 def test_the_details_begin_with_a_sentence_of_each_variant() -> None:
     comparison = example_comparison()
     text = unwrapped(shown(comparison, details=True))
-    for sentence in sentences(comparison).values():
+    for sentence in variant_sentences(comparison).values():
         assert sentence in text
         assert sentence not in unwrapped(shown(comparison))
 
@@ -265,42 +265,11 @@ def test_one_machine_is_named_once_and_several_at_each_variant() -> None:
     assert "All runs were on" not in text
 
 
-MODELS = [
-    {"name": f"gpt2 {tying}", "tying": tying, **parameters(tying).model_dump(mode="json")}
-    for tying in ("tied", "untied")
-]
-
-
-@pytest.mark.parametrize("width", [24, 40, 80])
-def test_counts_stand_whole_and_say_what_tying_saves(width: int) -> None:
-    stream = io.StringIO()
-    render_counts(MODELS, Console(file=stream, width=width))
-    text = stream.getvalue()
-    for number in ("124,439,808", "163,037,184", "38,597,376", "85,054,464", "85,056,000", "741,857,280", "23.7 %"):
-        assert any(number in line for line in text.splitlines())
-    assert "output bias" not in text
-    assert "Tying saves 38,597,376 parameters: gpt2 tied has 23.7 % fewer than gpt2 untied." in unwrapped(text)
-
-
-def test_several_ways_to_untie_share_one_line_of_saving() -> None:
-    stream = io.StringIO()
-    render_counts([*MODELS, {**MODELS[1], "name": "copy"}], Console(file=stream, width=120))
-    assert stream.getvalue().count("saves") == 1
-    assert "fewer than gpt2 untied and copy." in stream.getvalue()
-
-
-def test_counts_of_unrelated_models_claim_no_saving() -> None:
-    stream = io.StringIO()
-    other = {**MODELS[1], "non_embedding": 1}
-    render_counts([MODELS[0], other], Console(file=stream, width=80))
-    assert "saves" not in stream.getvalue()
-
-
 _SHOW = """
 import sys, pathlib
 from rich.console import Console
 from tiedlm.comparison.comparison import load_comparison
-from tiedlm.report.figures.sentences import sentences
+from tiedlm.report.figures.variant_sentences import variant_sentences
 from tiedlm.report.formats.terminal import render_comparison
 render_comparison(load_comparison(pathlib.Path(sys.argv[1])), Console(), details=True)
 assert not {"torch", "scipy", "numpy", "datasets", "tokenizers"} & sys.modules.keys()
@@ -318,19 +287,37 @@ def test_a_stored_comparison_is_printed_into_a_pipe_without_heavy_imports(
     )
     assert done.returncode == 0, done.stderr.decode()
     text = done.stdout.decode("ascii" if "LC_ALL" in extra else "utf-8")
-    for row in main_records(comparison).rows:
+    for row in main_table(comparison).rows:
         for cell in row.cells:
             assert any(cell.replace("±", "+/-" if "LC_ALL" in extra else "±") in line for line in text.splitlines())
     assert max(map(len, text.splitlines())) <= int(extra.get("COLUMNS", 80))
     assert "\x1b" not in text
 
 
-def test_a_part_beside_speaks_at_a_glance_and_shows_its_tables_among_the_details(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    table = Records(("one", "two"), (Row.of("size", ["1", "2"]),), title="Sizes")
-    part = Part("Size", lambda comparison: [table], lambda comparison: [f"The size of {comparison.experiment}."])
-    monkeypatch.setattr("tiedlm.report.formats.terminal.PARTS_BESIDE", (part,))
-    assert "The size of example." in shown(example_comparison())
-    assert "Sizes" not in shown(example_comparison())
-    assert "Sizes" in shown(example_comparison(), details=True)
+TABLE = Table(("one", "two"), (Row.of("size", ["1", "2"]),), title="Sizes")
+SECTION = Section(
+    "Size",
+    remarks=lambda comparison: [f"The size of {comparison.experiment}."],
+    tables=lambda comparison: [TABLE],
+    notes=lambda comparison: ["Sizes are whole."],
+)
+
+
+def with_sections(*sections: Section, details: bool) -> str:
+    stream = io.StringIO()
+    render_comparison(example_comparison(), Console(file=stream, width=100), details, sections)
+    return stream.getvalue()
+
+
+def test_a_section_shows_its_remarks_at_a_glance_and_its_tables_and_notes_among_the_details() -> None:
+    glance, details = (with_sections(SECTION, details=each) for each in (False, True))
+    assert "The size of example." in glance and "The size of example." in details
+    assert "Sizes" not in glance
+    assert details.index("SHA-256") < details.index("Sizes") < details.index("Sizes are whole.")
+
+
+def test_an_appendix_is_last_with_its_notes_below_its_tables() -> None:
+    appendix = replace(SECTION, is_appendix=True)
+    text = with_sections(appendix, Section("Other", notes=lambda comparison: ["Another note."]), details=True)
+    assert text.index("Another note.") < text.index("Sizes") < text.index("Sizes are whole.")
+    assert text.endswith("Sizes are whole.\n")

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from tests.support.finished_runs import example_comparison, summarize
 from tests.support.stored_scores import Stored
-from tiedlm.comparison.analyses.frequency import BinDifference, Frequency
-from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison, summarize
-from tiedlm.report.formats.page import Page
-from tiedlm.report.sections.frequency import frequency_notes, frequency_records, frequency_remarks
+from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Breakdown, Frequency
+from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison
+from tiedlm.report.charts.chart import IntervalChart
+from tiedlm.report.formats.terminal_writer import TerminalWriter
+from tiedlm.report.sections.frequency import SECTION
 
 RARE, FREQUENT = 1, 5
 EVERYWHERE = dict.fromkeys(range(6), 0.2)
@@ -32,9 +34,9 @@ def shifted(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 def shown(comparison: Comparison, width: int) -> str:
     stream = io.StringIO()
-    page = Page(Console(file=stream, width=width))
-    for records in frequency_records(comparison):
-        page.records(records)
+    writer = TerminalWriter(Console(file=stream, width=width))
+    for table in SECTION.tables(comparison):
+        writer.table(table)
     return stream.getvalue()
 
 
@@ -42,8 +44,8 @@ def shown(comparison: Comparison, width: int) -> str:
 def test_every_figure_stands_whole_at_every_width(shifted: Comparison, width: int) -> None:
     text = shown(shifted, width)
     assert max(map(len, text.splitlines())) <= width
-    for records in frequency_records(shifted):
-        for row in records.rows:
+    for table in SECTION.tables(shifted):
+        for row in table.rows:
             assert all(any(cell in line for line in text.splitlines()) for cell in row.cells)
 
 
@@ -55,8 +57,9 @@ def test_two_variants_are_tables_on_80_columns(shifted: Comparison) -> None:
 
 
 def test_a_row_says_what_the_bin_holds_and_what_is_known_of_it(shifted: Comparison) -> None:
-    assert shifted.frequency is not None
-    rare = shifted.frequency.breakdowns[0].bins[RARE]
+    frequency = shifted.analysis(Frequency)
+    assert frequency is not None
+    rare = frequency.breakdowns[0].bins[RARE]
     (difference,) = rare.differences
     text = " ".join(shown(shifted, 120).split())
     assert f"1-9 10 {rare.tokens:,.0f} {rare.documents} " in text
@@ -66,19 +69,19 @@ def test_a_row_says_what_the_bin_holds_and_what_is_known_of_it(shifted: Comparis
 
 
 def test_a_bin_that_says_otherwise_is_told_at_a_glance_with_what_it_is_given(shifted: Comparison) -> None:
-    (line,) = frequency_remarks(shifted)
+    (line,) = SECTION.remarks(shifted)
     assert line.startswith("tied is worse than untied on the whole of test, but tied is better by 0.30")
     assert "on targets seen 1-9 times (given 9.52 % of the probability, by untied 9.52 %; " in line
     assert "exploratory, Holm-corrected" in line
 
 
 def test_nothing_is_said_at_a_glance_where_all_bins_agree_or_cannot_tell(tmp_path: Path) -> None:
-    assert list(frequency_remarks(compared(tmp_path, EVERYWHERE))) == []
+    assert list(SECTION.remarks(compared(tmp_path, EVERYWHERE))) == []
 
 
 def test_a_difference_that_evens_out_on_the_whole_is_told(tmp_path: Path) -> None:
     comparison = compared(tmp_path, {RARE: -0.4, FREQUENT: 0.32})
-    (line,) = frequency_remarks(comparison)
+    (line,) = SECTION.remarks(comparison)
     assert line.startswith("tied is better than untied on the whole of test, but tied is worse by 0.32")
     assert "on targets seen 10k+ times" in line and "; equal on" in line
 
@@ -88,31 +91,31 @@ def test_one_seed_shows_intervals_over_documents_and_no_verdict_on_seeds(tmp_pat
     text = " ".join(shown(comparison, 120).split())
     assert "(95 % interval over documents)" in text
     assert "cannot tell" in text and "better" not in text and "worse" not in text
-    assert list(frequency_remarks(comparison)) == []
-    assert not any("Holm" in note or "mean over seeds of" in note for note in frequency_notes(comparison))
+    assert list(SECTION.remarks(comparison)) == []
+    assert not any("Holm" in note or "mean over seeds of" in note for note in SECTION.notes(comparison))
 
 
 def test_what_is_missing_says_why(tmp_path: Path, shifted: Comparison) -> None:
-    notes = "\n".join(frequency_notes(compared(tmp_path, EVERYWHERE, num_seeds=2, shapes=None)))
+    notes = "\n".join(SECTION.notes(compared(tmp_path, EVERYWHERE, num_seeds=2, shapes=None)))
     assert "By kind of the target: nothing, the tokenizer does not show what its tokens are pieces of." in notes
     assert "difference: mean over seeds of each seed's. Other batches put other tokens into a bin" in notes
     few = "Targets seen 0 times: no verdict, 4 documents have such a token, and fewer than 20 have no verdict."
-    assert few in list(frequency_notes(shifted))
+    assert few in list(SECTION.notes(shifted))
 
 
 def test_bins_without_a_verdict_for_one_reason_are_told_of_once(shifted: Comparison) -> None:
-    assert shifted.frequency is not None
+    frequency = shifted.analysis(Frequency)
+    assert frequency is not None
     few = BinDifference(variant="tied", reason="too few")
     breakdowns = [
         breakdown.model_copy(
             update={"bins": [found.model_copy(update={"differences": [few, few]}) for found in breakdown.bins]}
         )
-        for breakdown in shifted.frequency.breakdowns
+        for breakdown in frequency.breakdowns
     ]
-    frequency = shifted.frequency.model_copy(update={"breakdowns": breakdowns})
-    comparison = shifted.model_copy(update={"frequency": frequency})
+    comparison = shifted.model_copy(update={"frequency": frequency.model_copy(update={"breakdowns": breakdowns})})
     assert "interval" not in shown(comparison, 120), "no title promises what no row has"
-    notes = [note for note in frequency_notes(comparison) if "few" in note]
+    notes = [note for note in SECTION.notes(comparison) if "few" in note]
     for note, breakdown in zip(notes, breakdowns, strict=True):
         labels = [found.label for found in breakdown.bins if found.tokens]
         assert ", ".join(labels) in note
@@ -120,9 +123,28 @@ def test_bins_without_a_verdict_for_one_reason_are_told_of_once(shifted: Compari
 
 def test_comparisons_without_it_show_nothing_of_it(shifted: Comparison) -> None:
     old = shifted.model_copy(update={"frequency": None})
-    assert (frequency_records(old), list(frequency_remarks(old)), list(frequency_notes(old))) == ([], [], [])
+    assert not [*SECTION.tables(old), *SECTION.remarks(old), *SECTION.notes(old), *SECTION.charts(old)]
     results_alone = shifted.model_copy(update={"frequency": Frequency(reason="no files")})
-    assert list(frequency_notes(results_alone)) == ["By frequency of tokens: nothing, no files."]
+    assert list(SECTION.notes(results_alone)) == ["By frequency of tokens: nothing, no files."]
+
+
+def test_each_breakdown_by_frequency_has_a_chart_of_its_bins() -> None:
+    def found(label: str, mean: float | None) -> Bin:
+        interval = None if mean is None else (mean - 0.01, mean + 0.01)
+        difference = BinDifference(variant="tied", mean=mean, ci95_seeds=interval, seeds=[0, 1], per_seed=[0.1, 0.2])
+        return Bin(label=label, types=1, tokens=10, share=0.5, documents=3, scores=[], differences=[difference])
+
+    breakdowns = [
+        Breakdown(by="target", bins=[found("0", None), found("1-9", 0.25)]),
+        Breakdown(by="kind", reason="no"),
+    ]
+    comparison = example_comparison().model_copy(update={"frequency": Frequency(breakdowns=breakdowns)})
+    (chart,) = SECTION.charts(comparison)
+    assert isinstance(chart, IntervalChart)
+    assert chart.title == "Difference to untied by how often the target was seen in training"
+    ((name, middle, interval),) = [(each.name, each.middle, each.interval) for each in chart.estimates]
+    assert (name, middle, interval) == ("1-9", 0.25, (0.24, 0.26)), "a bin without a difference is left out"
+    assert list(SECTION.charts(example_comparison())) == []
 
 
 def test_it_is_stored_and_read_again(tmp_path: Path, shifted: Comparison) -> None:

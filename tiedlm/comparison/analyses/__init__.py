@@ -1,1 +1,1 @@
-"""One file a question that is asked of finished runs."""
+"""One question about finished runs in each file: the schema of its answer, and `measure`, which answers it."""

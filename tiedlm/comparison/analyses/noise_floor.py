@@ -1,19 +1,20 @@
-"""How far a fresh draw of the embeddings alone moves the baseline: what a difference is to be held against.
+"""How far do other starting values of the embeddings alone move the baseline? Differences are held against it.
 
-The variant that shows it has the baseline's body and batches, and other starting values in its embeddings. Given those
-two, both draws have one distribution, so that the true mean of their difference is 0 and its root mean square over n
-seeds estimates its standard deviation with n degrees of freedom. It is of a difference of two runs, as
-one seed of a difference between variants is (what a draw adds to one run is less by the root of 2); that is a mean over
-seeds, and whether there is one is for its own interval to say. Free of torch.
+The variant that shows it has the baseline's body and batches, and other starting values in its embeddings. Given body
+and batches, both draws of these values have one distribution: the true mean of their difference is 0, and its root mean
+square over n seeds estimates its standard deviation with n degrees of freedom. Like one seed of a difference between
+variants, it is of a difference of two runs (what a draw adds to one run is less by the root of 2). Whether a mean
+difference over seeds is 0 is not for the noise to say but for that difference's own interval. Free of torch.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tiedlm.comparison.contrast import Difference, contrast
+from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.significance import sd_interval
+from tiedlm.comparison.statistics import correlation, mean, sample_sd, unpaired_interval
 from tiedlm.config.base import Config
-from tiedlm.evaluation.statistics import correlation, mean, sample_sd, unpaired_interval
 from tiedlm.run.result import RunResult
 
 FEWEST_FOR_CORRELATION = 3
@@ -58,66 +59,58 @@ class NoiseFloor(Config):
     beside: list[BesideNoise]
 
 
-def measure_noise(
-    runs: Mapping[str, Sequence[RunResult]], baseline: str, differences: Sequence[Difference]
-) -> NoiseFloor | None:
-    """The noise floor that stands among the runs of each variant; null where none does.
-
-    `differences` are the judged ones, which are held against it on the split that decides: test if it was scored.
-    """
-    redrawn = _redrawn(runs, baseline)
+def measure(finished: FinishedRuns) -> NoiseFloor | None:
+    """The noise and each judged difference on the deciding split beside it; None where no variant was drawn anew."""
+    redrawn = _redrawn(finished)
     if redrawn is None:
         return None
     variant, of = redrawn
-    split = _deciding_split([*runs[variant], *runs[of]])
+    split = finished.deciding_split(variant, of)
     if split is None:
         return None
-    found = contrast(runs[variant], runs[of], split, lambda run, split: None)
-    per_seed = found.per_seed if found.pairing.level != "none" else []
-    reason = _why_no_noise(found)
+    redraw = contrast(finished.by_variant[variant], finished.by_variant[of], split)
+    per_seed = redraw.per_seed if redraw.pairing.level != "none" else []
+    reason = _why_no_noise(redraw)
     noise = math.sqrt(mean([difference**2 for difference in per_seed])) if reason is None else None
     return NoiseFloor(
         variant=variant,
         of=of,
         split=split,
-        seeds=found.seeds,
+        seeds=redraw.seeds,
         per_seed=per_seed,
-        mean=found.mean if per_seed else None,
+        mean=redraw.mean if per_seed else None,
         sd=sample_sd(per_seed) if per_seed else None,
-        ci95_seeds=found.ci95_seeds,
+        ci95_seeds=redraw.ci95_seeds,
         noise=noise,
         noise_ci95=sd_interval(noise, len(per_seed) + 1, 0.95) if noise else None,
         reason=reason,
         beside=[
-            _beside(difference, runs[difference.variant], runs[difference.baseline], noise)
-            for difference in differences
+            _beside(difference, finished.by_variant[difference.variant], finished.baseline_runs, noise)
+            for difference in finished.differences
             if difference.split == split
         ],
     )
 
 
-def _redrawn(runs: Mapping[str, Sequence[RunResult]], baseline: str) -> tuple[str, str] | None:
+def _redrawn(finished: FinishedRuns) -> tuple[str, str] | None:
     """The variant that was drawn anew and what it was drawn of: of the baseline if there are several."""
-    pairs = []
-    for variant, own in runs.items():
-        added = own[0].config.get("added")
-        if added and added["role"] == "noise_floor" and added["of"] in runs:
-            pairs.append((variant, str(added["of"])))
-    return min(pairs, key=lambda pair: pair[1] != baseline, default=None)
+    added = {variant: finished.added(variant) for variant in finished.by_variant}
+    pairs = [
+        (variant, why.of)
+        for variant, why in added.items()
+        if why is not None and why.role == "noise_floor" and why.of in finished.by_variant
+    ]
+    return min(pairs, key=lambda pair: pair[1] != finished.baseline, default=None)
 
 
-def _deciding_split(runs: Sequence[RunResult]) -> str | None:
-    return next((split for split in ("test", "validation") if all(split in run.splits for run in runs)), None)
-
-
-def _why_no_noise(found: Difference) -> str | None:
-    if found.num_seeds == 0:
+def _why_no_noise(redraw: Difference) -> str | None:
+    if redraw.num_seeds == 0:
         return "no seed has finished in both"
-    if found.mean is None:
+    if redraw.mean is None:
         return "the two did not score the same tokens"
-    if found.pairing.level == "none":
-        return f"the runs are not pairs ({'; '.join(found.pairing.reasons)})"
-    return "one seed says nothing of a spread" if found.num_seeds == 1 else None
+    if redraw.pairing.level == "none":
+        return f"the runs are not pairs ({'; '.join(redraw.pairing.reasons)})"
+    return "one seed says nothing of a spread" if redraw.num_seeds == 1 else None
 
 
 def _beside(
@@ -160,8 +153,8 @@ def _seed_correlation(
     mine, theirs = (
         _nats([run for run in runs if run.seed in in_common], difference.split) for runs in (variant, baseline)
     )
-    found = correlation(mine, theirs)
-    return found, None if found is not None else "one of the two is the same for every seed"
+    coefficient = correlation(mine, theirs)
+    return coefficient, None if coefficient is not None else "one of the two is the same for every seed"
 
 
 def _nats(runs: Sequence[RunResult], split: str) -> list[float]:

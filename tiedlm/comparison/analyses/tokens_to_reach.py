@@ -1,16 +1,17 @@
-"""How many training tokens a variant needs to get as far as the baseline gets. Free of torch.
+"""How many training tokens does a variant need to reach the baseline's validation loss? Free of torch.
 
-A point on the way is what a shorter run would have come to only as long as the learning rate has not begun to fall.
-So the question has an answer under a constant rate, for the baseline's final validation loss, and under `wsd` before
-its decay, for the baseline's last validation before that; under schedules that fall from the start it has none.
+A validation during training is what a shorter run would have come to only as long as the learning rate has not begun to
+fall. So the question has an answer under a constant rate, for the baseline's final validation loss, and under `wsd`
+before its decay, for the baseline's last validation before that; under schedules that fall from the start it has none.
 """
 
 import itertools
 from collections.abc import Mapping, Sequence
 
+from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.pairing import pair
+from tiedlm.comparison.statistics import mean
 from tiedlm.config.base import Config
-from tiedlm.evaluation.statistics import mean
 from tiedlm.run.result import CurvePoint, RunResult
 from tiedlm.training.schedule import steps_before_decay
 
@@ -43,27 +44,32 @@ class TokensToReach(Config):
     variants: list[VariantReach]
 
 
-def tokens_to_reach(runs: Mapping[str, Sequence[RunResult]], baseline: str) -> TokensToReach | None:
-    """For each variant, the baseline among them: a curve that wavers is first at its end before its end."""
-    base_runs = runs.get(baseline)
-    if not base_runs:
+def measure(finished: FinishedRuns) -> TokensToReach | None:
+    """For the baseline and each variant but the noise floor; None where the baseline has not finished.
+
+    The baseline too may reach its last loss before its last validation, where its curve goes up again.
+    """
+    baseline, baseline_runs = finished.baseline, finished.baseline_runs
+    if not baseline_runs:
         return None
-    reason = _falls(base_runs[0])
+    reason = _falls(baseline_runs[0])
     if reason is not None:
         return TokensToReach(baseline=baseline, is_final=None, reason=f"of {baseline} {reason}", variants=[])
-    by_seed = {run.seed: run for run in base_runs}
-    own = _variant_reach(baseline, base_runs, by_seed)
+    by_seed = {run.seed: run for run in baseline_runs}
+    of_baseline = _variant_reach(baseline, baseline_runs, by_seed)
     others = [
-        _beside(_variant_reach(variant, members, by_seed), own)
-        for variant, members in runs.items()
-        if variant != baseline and not _measures_noise(members[0])
+        _beside(_variant_reach(variant, runs, by_seed), of_baseline)
+        for variant, runs in finished.by_variant.items()
+        if variant != baseline and not _measures_noise(finished, variant)
     ]
-    is_final = all(_steps_before_decay(run) == run.steps for run in base_runs)
-    return TokensToReach(baseline=baseline, is_final=is_final, reason=None, variants=[_beside(own, own), *others])
+    is_final = all(_steps_before_decay(run) == run.steps for run in baseline_runs)
+    variants = [_beside(of_baseline, of_baseline), *others]
+    return TokensToReach(baseline=baseline, is_final=is_final, reason=None, variants=variants)
 
 
-def _measures_noise(run: RunResult) -> bool:
-    return (run.config.get("added") or {}).get("role") == "noise_floor"
+def _measures_noise(finished: FinishedRuns, variant: str) -> bool:
+    added = finished.added(variant)
+    return added is not None and added.role == "noise_floor"
 
 
 def _variant_reach(variant: str, runs: Sequence[RunResult], by_seed: Mapping[int, RunResult]) -> VariantReach:
@@ -74,17 +80,17 @@ def _variant_reach(variant: str, runs: Sequence[RunResult], by_seed: Mapping[int
     return VariantReach(variant=variant, tokens=tokens, share=None, reason=reason, per_seed=per_seed)
 
 
-def _beside(found: VariantReach, baseline: VariantReach) -> VariantReach:
+def _beside(variant: VariantReach, baseline: VariantReach) -> VariantReach:
     """With its share of what the baseline takes over the very same seeds; null where that is not known of one."""
-    seeds = {reach.seed for reach in found.per_seed}
+    seeds = {reach.seed for reach in variant.per_seed}
     of = _mean([reach for reach in baseline.per_seed if reach.seed in seeds])
-    return found.model_copy(update={"share": found.tokens / of if found.tokens is not None and of else None})
+    return variant.model_copy(update={"share": variant.tokens / of if variant.tokens is not None and of else None})
 
 
 def _mean(per_seed: Sequence[SeedReach]) -> float | None:
     """Null unless each got there."""
-    found = [reach.tokens for reach in per_seed if reach.tokens is not None]
-    return mean(found) if found and len(found) == len(per_seed) else None
+    tokens = [reach.tokens for reach in per_seed if reach.tokens is not None]
+    return mean(tokens) if tokens and len(tokens) == len(per_seed) else None
 
 
 def _reason(per_seed: Sequence[SeedReach]) -> str:

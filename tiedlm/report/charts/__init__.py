@@ -1,1 +1,1 @@
-"""From a comparison to charts."""
+"""Charts as data, and their drawing as SVG."""

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from tiedlm.report.figures.plain import glued, one_line
+from tiedlm.report.figures.text import one_line, with_unbreakable_figures
 
 
 class Markup(str):
@@ -28,7 +28,7 @@ def join(*children: str) -> Markup:
 
 def markup(text: str) -> Markup:
     """Markup as it is, any other text escaped."""
-    return text if isinstance(text, Markup) else Markup(escape(glued(one_line(text))))
+    return text if isinstance(text, Markup) else Markup(escape(with_unbreakable_figures(one_line(text))))
 
 
 def lines(text: str) -> Markup:

@@ -1,1 +1,1 @@
-"""What single commands print."""
+"""What single commands print on the terminal, one file a command."""

@@ -1,4 +1,4 @@
-"""A plan on the terminal, before it is carried out."""
+"""What `--dry-run` prints: the planned runs with their steps, tokens, memory and disk."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,31 +6,30 @@ from typing import Any
 from rich.console import Console
 
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
-from tiedlm.report.formats.page import Page
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.formats.terminal_writer import TerminalWriter
 from tiedlm.run.result import ENDED
 
 
-def render_forecast(runs: Sequence[Mapping[str, Any]], console: Console) -> None:
-    """Print what a plan will take; `runs` as in the JSON of `--dry-run`."""
-    page = Page(console)
+def render_dry_run(runs: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Print the runs of a plan and what they will take; `runs` as in the JSON of `--dry-run`."""
+    writer = TerminalWriter(console)
     trials = [run for run in runs if run["trial_of"] is not None]
     if trials:
-        page.records(_trial_records(trials))
-        page.blank()
-    _render_runs([run for run in runs if run["trial_of"] is None], page)
+        writer.table(_trial_table(trials))
+        writer.blank_line()
+    _render_runs([run for run in runs if run["trial_of"] is None], writer)
     to_do = [run for run in runs if run["state"] not in ENDED]
-    page.prose(_how_many(len(runs), len(to_do)))
-    for line in _about_trials(trials, runs):
-        page.prose(line)
-    page.prose(
+    writer.paragraph(_how_many(len(runs), len(to_do)))
+    writer.paragraphs(_about_trials(trials, runs))
+    writer.paragraph(
         f"Memory is the peak of a training step as predicted{_where(runs)}, without what kernels take for themselves. "
         "Disk is that of the checkpoints."
     )
     if any(run["steps"] is None or run["parameters"] is None for run in runs):
-        page.prose("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
+        writer.paragraph("What is not known yet hangs on the text: `tiedlm prepare` gets it ready.")
     if any(run["parameters"] is not None and not run["vocab_size_is_known"] for run in runs):
-        page.prose(
+        writer.paragraph(
             "Parameters, memory and disk are those of the vocabulary asked for; where the text gives fewer types they "
             "are less, as `tiedlm prepare` will tell."
         )
@@ -42,24 +41,24 @@ def _how_many(runs: int, to_do: int) -> str:
     return f"{runs} runs, {to_do} of them not finished."
 
 
-def _render_runs(runs: Sequence[Mapping[str, Any]], page: Page) -> None:
+def _render_runs(runs: Sequence[Mapping[str, Any]], writer: TerminalWriter) -> None:
     rows = (
         Row.of("state", (run["state"] for run in runs)),
         Row.of("steps", (numbers.count(run["steps"]) for run in runs)),
         Row.of("tokens", (numbers.count(run["tokens"]) for run in runs)),
         Row.of("parameters", (numbers.count(run["parameters"]) for run in runs)),
-        Row.of("memory", (_memory(run["predicted_peak_bytes"]) for run in runs)),
+        Row.of("memory", (numbers.memory(run["predicted_peak_bytes"], numbers.NOTHING) for run in runs)),
         Row.of("disk", (numbers.memory(run["disk_bytes"]) for run in runs)),
     )
-    page.records(Records(tuple(run["label"] for run in runs), rows, across="lines"))
-    page.blank()
-    sizes = _size_records(runs)
+    writer.table(Table(tuple(run["label"] for run in runs), rows, names_as="lines"))
+    writer.blank_line()
+    sizes = _size_table(runs)
     if sizes is not None:
-        page.records(sizes)
-        page.blank()
+        writer.table(sizes)
+        writer.blank_line()
 
 
-def _trial_records(trials: Sequence[Mapping[str, Any]]) -> Records:
+def _trial_table(trials: Sequence[Mapping[str, Any]]) -> Table:
     """A line for each point of the grid and seed, a column for each variant."""
     states = {(run["variant"], run["seed"], run["trial_of"]): run["state"] for run in trials}
     points = list(dict.fromkeys((run["variant"], run["seed"]) for run in trials))
@@ -68,7 +67,7 @@ def _trial_records(trials: Sequence[Mapping[str, Any]]) -> Records:
         for variant in dict.fromkeys(run["trial_of"] for run in trials)
     ]
     names = tuple(f"{settings}, seed {seed}" for settings, seed in points)
-    return Records(names, tuple(rows), across="lines", title="Trials")
+    return Table(names, tuple(rows), names_as="lines", title="Trials")
 
 
 def _about_trials(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -84,7 +83,7 @@ def _about_trials(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[st
         yield "The others wait for the settings that these choose, and are shown with the first of them."
 
 
-def _size_records(runs: Sequence[Mapping[str, Any]]) -> Records | None:
+def _size_table(runs: Sequence[Mapping[str, Any]]) -> Table | None:
     """What a token costs in each variant, where that is not the same in all."""
     first = {run["variant"]: run for run in reversed(runs)}
     variants = [first[name] for name in dict.fromkeys(run["variant"] for run in runs)]
@@ -96,11 +95,7 @@ def _size_records(runs: Sequence[Mapping[str, Any]]) -> Records | None:
         Row.of("layers", (numbers.count(run["num_layers"]) for run in variants)),
         Row.of("inner width", (numbers.count(run["inner_width"]) for run in variants)),
     )
-    return Records(tuple(run["variant"] for run in variants), rows, across="lines", title="Variants of unequal cost")
-
-
-def _memory(num_bytes: int | None) -> str:
-    return numbers.NOTHING if num_bytes is None else numbers.memory(num_bytes)
+    return Table(tuple(run["variant"] for run in variants), rows, names_as="lines", title="Variants of unequal cost")
 
 
 def _where(runs: Sequence[Mapping[str, Any]]) -> str:

@@ -1,1 +1,1 @@
-"""From a comparison to the figures and sentences that people read."""
+"""Numbers, tables and sentences made from a comparison, the same for every format."""

@@ -1,4 +1,4 @@
-"""The cells of a table with a column for each variant: from a variant to what is written of it."""
+"""Cells of tables with a column for each variant: from a variant or a difference to its text."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -8,13 +8,13 @@ from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.summary import SeedRun, SplitSummary, VariantSummary
 from tiedlm.comparison.verdict import signed_together
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Row
+from tiedlm.report.figures.table import Row
 
 Cell = Callable[[VariantSummary], str]
 
 
 def shown_variants(comparison: Comparison) -> list[VariantSummary]:
-    """Those with a column of their own: all but the baseline drawn anew, unless it is looked at for its own sake."""
+    """The variants with a column of their own: all but the noise floor's, unless it is the baseline itself."""
     return [
         variant
         for variant in comparison.variants
@@ -22,9 +22,18 @@ def shown_variants(comparison: Comparison) -> list[VariantSummary]:
     ]
 
 
-def places_of(comparison: Comparison) -> dict[str, int]:
-    """Which colour each variant has: its place among those that are shown."""
+def colour_places(comparison: Comparison) -> dict[str, int]:
+    """The place of each shown variant, which decides its colour in every chart."""
     return {variant.name: place for place, variant in enumerate(shown_variants(comparison))}
+
+
+def one_difference_each(comparison: Comparison) -> list[Difference]:
+    """For each variant its difference on test, else on validation."""
+    chosen: dict[str, Difference] = {}
+    for difference in comparison.differences:
+        if difference.variant not in chosen or difference.split == "test":
+            chosen[difference.variant] = difference
+    return list(chosen.values())
 
 
 def variant_row(label: str, variants: Sequence[VariantSummary], cell: Cell, depth: int = 0, brief: str = "") -> Row:
@@ -33,18 +42,13 @@ def variant_row(label: str, variants: Sequence[VariantSummary], cell: Cell, dept
     return replace(row, brief=(replace(row, label=brief),)) if brief else row
 
 
-def part_label(part: str) -> str:
-    """ "shared embedding" for shared_embedding."""
-    return part.replace("_", " ")
-
-
 def over_seeds(variants: Sequence[VariantSummary]) -> str:
     """ ", all seeds" behind the label of a sum over several seeds."""
     return ", all seeds" if any(len(variant.seeds) > 1 for variant in variants) else ""
 
 
 def present(variants: Sequence[VariantSummary], splits: Iterator[str] | Sequence[str]) -> list[str]:
-    """Those of the splits that any variant scored."""
+    """The splits that at least one variant scored."""
     return [split for split in splits if any(split in variant.splits for variant in variants)]
 
 
@@ -64,23 +68,21 @@ def nats_cell(split: str) -> Cell:
 
 
 def of_runs(shown: Callable[[SeedRun], str]) -> Cell:
-    """What the runs of a variant have in common, or each of the things they differ in."""
+    """A figure of the runs of a variant: once where it is the same in all, else each of its values."""
     return lambda variant: " / ".join(dict.fromkeys(shown(run) for run in variant.runs))
 
 
 def difference_cell(difference: Difference | None) -> str:
     """ "-0.031 [-0.040, -0.022]"; without an interval the difference alone."""
-    return " ".join(part for part in difference_parts(difference) if part)
+    if difference is None or difference.mean is None:
+        return numbers.NOTHING
+    return numbers.with_interval(difference.mean, difference.ci95_seeds)
 
 
 def difference_parts(difference: Difference | None) -> tuple[str, str]:
-    """The difference, and its interval where there is one."""
-    if difference is None or difference.mean is None:
-        return numbers.NOTHING, ""
-    if difference.ci95_seeds is None:
-        return signed_together(difference.mean)[0], ""
-    middle, low, high = signed_together(difference.mean, difference.ci95_seeds)
-    return middle, f"[{low}, {high}]"
+    """The difference, and its interval where there is one: `difference_cell` in two cells."""
+    middle, _, interval = difference_cell(difference).partition(" ")
+    return middle, interval
 
 
 def document_interval(difference: Difference) -> str:

@@ -1,6 +1,8 @@
-"""Numbers as people read them: whole, with thousands separated, and no more digits than they carry."""
+"""Numbers as text: thousands separated, no more digits than they carry, a dash where there is none."""
 
 import math
+
+from tiedlm.comparison.verdict import signed_together
 
 NOT_MEASURED = "not measured"
 NOTHING = "–"
@@ -20,13 +22,18 @@ def change(value: int, percent: float | None) -> str:
 
 
 def signed_percent(percent: float) -> str:
-    """ "-36.3 %"; what rounds to nothing, and is not, with the digit that it has."""
+    """ "-36.3 %"; a percentage that would round to 0 without being 0 has as many decimals as it needs."""
     return f"{percent:+.1f} %" if abs(percent) >= 0.05 or not percent else f"{percent:+.{_first_digit(percent)}f} %"
 
 
 def _first_digit(value: float) -> int:
     """The decimal in which a small number has its first digit."""
     return -math.floor(math.log10(abs(value)))
+
+
+def share_percent(share: float | None) -> str:
+    """ "24.1 %" of a share between 0 and 1; a second decimal below a tenth."""
+    return NOTHING if share is None else f"{100 * share:.{2 if share < 0.1 else 1}f} %"
 
 
 def decimal(value: float | None, decimals: int) -> str:
@@ -45,9 +52,19 @@ def spread(value: float | None, sd: float | None, decimals: int) -> str:
     return f"{decimal(value, decimals)} ± {decimal(sd, decimals)}"
 
 
-def memory(num_bytes: int | None) -> str:
-    """MiB; `not measured` where there is no figure."""
-    return NOT_MEASURED if num_bytes is None else f"{num_bytes / 2**20:,.1f} MiB"
+def with_interval(value: float, interval: tuple[float, float] | None) -> str:
+    """ "-0.031 [-0.040, -0.022]", with a sign and equal decimals; the value alone where there is no interval."""
+    return bracketed(*signed_together(value, interval))
+
+
+def bracketed(value: str, *ends: str) -> str:
+    """ "value [low, high]"; the value alone where there are no ends."""
+    return f"{value} [{', '.join(ends)}]" if ends else value
+
+
+def memory(num_bytes: int | None, missing: str = NOT_MEASURED) -> str:
+    """MiB; `missing` where there is no figure."""
+    return missing if num_bytes is None else f"{num_bytes / 2**20:,.1f} MiB"
 
 
 def speed(per_second: float | None) -> str:

@@ -1,1 +1,1 @@
-"""Terminal, HTML, Markdown, LaTeX, CSV, plots."""
+"""A comparison in each format: terminal, HTML, Markdown, LaTeX, CSV, plots."""

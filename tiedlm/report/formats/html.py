@@ -4,34 +4,35 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.summary import VariantSummary
-from tiedlm.comparison.verdict import conditions_in_words
-from tiedlm.report.charts import plotted
-from tiedlm.report.charts.difference_charts import difference_chart
+from tiedlm.report.charts.chart import Chart
 from tiedlm.report.charts.markup import Markup, element, join, lines, void
-from tiedlm.report.charts.svg import colour
-from tiedlm.report.figures import details, numbers, remarks
-from tiedlm.report.figures.cells import difference_cell, shown_variants
-from tiedlm.report.figures.rows import main_records
-from tiedlm.report.figures.sentences import sentences
-from tiedlm.report.formats.blocks import FULL, HALF, card, figure, folded, listed, table, titled_table
-from tiedlm.report.formats.repeat import experiment_file, versions
-from tiedlm.report.formats.terminal import PARTS_BESIDE
-from tiedlm.report.sections import memory
-from tiedlm.report.sections.section import Part
+from tiedlm.report.figures.context import context
+from tiedlm.report.figures.detail_tables import every_run_table, hashes_table, more_figures_table
+from tiedlm.report.figures.experiment_file import experiment_file, package_versions
+from tiedlm.report.figures.main_table import main_table
+from tiedlm.report.figures.notes import detail_notes, how_to_read
+from tiedlm.report.formats.html_components import (
+    FULL,
+    HALF,
+    bullet_list,
+    card,
+    drawn_chart,
+    folded,
+    note,
+    scrolling_table,
+    table_card,
+)
+from tiedlm.report.formats.html_header import page_header
+from tiedlm.report.sections.all import SECTIONS
+from tiedlm.report.sections.section import Section, main_chart
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_NO_CURVE = "No run was validated on its way; training.evaluate_every asks for it."
-_LONG = 120
-"""A headline with more letters is smaller."""
-_VERDICTS = {"no_difference": "no difference", "cannot_tell": "cannot tell"}
 
 
-def comparison_page(comparison: Comparison) -> str:
+def comparison_html(comparison: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
     """The whole document."""
     style = files("tiedlm.report.formats").joinpath("report.css").read_text(encoding="utf-8")
-    sections = list(_sections(comparison))
+    contents = dict(_contents(comparison, sections))
     head = element(
         "head",
         void("meta", charset="utf-8"),
@@ -40,10 +41,17 @@ def comparison_page(comparison: Comparison) -> str:
         element("title", f"{comparison.experiment}: tied or untied"),
         element("style", Markup(style)),
     )
+    anchors = {title: title.lower().replace(" ", "-") for title in contents}
     body = element(
         "body",
-        _header(comparison, [title for title, _ in sections]),
-        element("main", *(_section(title, content) for title, content in sections)),
+        page_header(comparison, anchors),
+        element(
+            "main",
+            *(
+                element("section", element("h2", title), content, id=anchors[title])
+                for title, content in contents.items()
+            ),
+        ),
         element(
             "footer",
             element("p", "Made by tiedlm from comparison.json. The page needs no network and runs no script."),
@@ -52,165 +60,74 @@ def comparison_page(comparison: Comparison) -> str:
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _section(title: str, content: Markup) -> Markup:
-    return element("section", element("h2", title), content, id=_anchor(title))
-
-
-def _anchor(title: str) -> str:
-    return title.lower().replace(" ", "-")
-
-
-def _sections(comparison: Comparison) -> Iterator[tuple[str, Markup]]:
-    """Each with its title, those that have something to show."""
+def _contents(comparison: Comparison, sections: Sequence[Section]) -> Iterator[tuple[str, Markup]]:
+    """Titles and contents from top to bottom, of all that has something to show."""
     if comparison.variants:
-        yield "Differences", _differences(comparison)
-        how = listed(list(remarks.legend(comparison)), "note")
-        yield "Figures", join(card(table(main_records(comparison))), *how)
-        yield "While training", _training(comparison)
-    for part in PARTS_BESIDE:
-        content = _beside(part, comparison)
-        if content:
-            yield part.title, content
-    if comparison.variants:
-        yield "Parameters and memory", _sizes(comparison)
-    yield "What it rests on", card(*listed([*remarks.context(comparison), *_reasons(comparison)]))
+        yield "Differences", _differences(comparison, sections)
+        table = card(scrolling_table(main_table(comparison)))
+        yield "Figures", join(table, *bullet_list(how_to_read(comparison), "note"))
+    shown = {section.title: _section(section, comparison) for section in sections}
+    yield from ((title, content) for title, content in shown.items() if content)
+    reasons = [reason for section in sections if not shown[section.title] for reason in section.notes(comparison)]
+    rests_on = [*context(comparison), *detail_notes(comparison), *reasons]
+    yield "What it rests on", card(*bullet_list(rests_on))
     if comparison.variants:
         yield "Every run", _every_run(comparison)
         yield "To repeat it", _repeat(comparison)
 
 
-def _header(comparison: Comparison, titles: Sequence[str]) -> Markup:
-    statements = comparison.statements or [comparison.verdict]
-    headline = f"{statements[0].rstrip('.')}."
-    conditions = comparison.conditions
-    under = f"{conditions_in_words(conditions, not comparison.pending)}." if conditions else ""
-    return element(
-        "header",
-        element("p", f"tiedlm · {comparison.experiment}", class_="kicker"),
-        element("h1", headline, class_="long" if len(headline) > _LONG else None),
-        element("p", under, class_="conditions"),
-        *listed([f"{statement}." for statement in statements[1:]]),
-        *(element("p", line, class_="warning") for line in remarks.warnings(comparison)),
-        _variants(comparison),
-        element("nav", *(element("a", title, href=f"#{_anchor(title)}") for title in titles)),
-    )
+def _section(section: Section, comparison: Comparison) -> Markup:
+    """All that a section shows; nothing where it has only notes, on why there is nothing."""
+    remarks, charts = list(section.remarks(comparison)), list(section.charts(comparison))
+    tables = [table_card(table) for table in section.tables(comparison)]
+    if not (remarks or charts or tables):
+        has_placeholder = section.placeholder and comparison.variants
+        return card(note(section.placeholder)) if has_placeholder else Markup()
+    below = join(*tables, *bullet_list(section.notes(comparison), "note"))
+    if below and charts and section.tables_repeat_charts:
+        below = card(folded("The same as tables, and how to read them", below))
+    caption = [note(section.caption)] if section.caption else []
+    return join(*bullet_list(remarks), *_charts(section, charts), *caption, below)
 
 
-def _verdict(difference: Difference) -> str:
-    return _VERDICTS.get(difference.verdict, difference.verdict)
+def _charts(section: Section, charts: Sequence[Chart]) -> Iterator[Markup]:
+    """The first ones side by side, as far as the section says so."""
+    beside = [drawn_chart(chart, HALF) for chart in charts[: section.num_charts_side_by_side]]
+    if beside:
+        yield element("div", *beside, class_="pair")
+    yield from (drawn_chart(chart, FULL) for chart in charts[section.num_charts_side_by_side :])
 
 
-def _variants(comparison: Comparison) -> Markup:
-    """A card for each variant: its score, and one sentence."""
-    said = sentences(comparison)
-    on_test = {found.variant: found for found in comparison.all_differences if found.split == "test"}
-    cards = (
-        _variant(variant, place, comparison.baseline, on_test.get(variant.name), said[variant.name])
-        for place, variant in enumerate(shown_variants(comparison))
-    )
-    return element("div", *cards, class_="variants")
-
-
-def _variant(variant: VariantSummary, place: int, baseline: str, difference: Difference | None, said: str) -> Markup:
-    score = variant.splits.get("test")
-    mean, _, sd = numbers.spread(
-        score.token_perplexity if score else None, score.token_perplexity_sd if score else None, 2
-    ).partition(" ± ")
-    spread = [element("small", f" ± {sd}")] if sd else []
-    tag = (
-        [element("span", _verdict(difference), class_=f"verdict {difference.verdict}")]
-        if difference and not variant.added
-        else [element("span", "baseline", class_="role")]
-        if variant.name == baseline
-        else []
-    )
-    under = f"test perplexity; difference {difference_cell(difference)}" if difference else "test perplexity"
-    return element(
-        "article",
-        element("h3", element("span", variant.name), *tag),
-        element("p", mean, *spread, class_="big"),
-        element("p", under, class_="under"),
-        element("p", said),
-        class_=f"card {colour(place)}",
-    )
-
-
-def _beside(part: Part, comparison: Comparison) -> Markup:
-    """What a part has to show; nothing where it has only notes, on why there is nothing (see `_reasons`)."""
-    said, charts = list(part.remarks(comparison)), list(part.charts(comparison))
-    tables = [titled_table(records) for records in part.records(comparison)]
-    if not (said or charts or tables):
-        return Markup()
-    under = join(*tables, *listed(list(part.notes(comparison)), "note"))
-    folds = bool(charts and under)
-    return join(
-        *listed(said),
-        *(figure(chart, FULL) for chart in charts),
-        card(folded("The same as tables, and how to read them", under)) if folds else under,
-    )
-
-
-def _differences(comparison: Comparison) -> Markup:
-    chart = difference_chart(comparison)
+def _differences(comparison: Comparison, sections: Sequence[Section]) -> Markup:
+    chart = main_chart(comparison, sections)
     if chart is None:
-        return card(element("p", "There is no difference to show yet.", class_="note"))
+        return card(note("There is no difference to show yet."))
     how = "Dot and bar: mean and 95 % interval. Small dots: one for each seed. Over documents: these checkpoints alone."
-    return join(figure(chart, FULL), element("p", how, class_="note"))
-
-
-def _training(comparison: Comparison) -> Markup:
-    charts = list(plotted.curve_charts(comparison))
-    if not charts:
-        return card(element("p", _NO_CURVE, class_="note"))
-    how = "Lines: means over seeds; bands: from the smallest to the largest of them. Seconds are of training alone."
-    return join(
-        element("div", *(figure(chart, HALF) for chart in charts[:2]), class_="pair"),
-        *(figure(chart, FULL) for chart in charts[2:]),
-        element("p", how, class_="note"),
-    )
-
-
-def _sizes(comparison: Comparison) -> Markup:
-    charts = [plotted.parameter_chart(comparison), plotted.memory_chart(comparison)]
-    drawn = [figure(chart, HALF) for chart in charts if chart]
-    foreseen = memory.foreseen(comparison)
-    tables = [titled_table(memory.memory_records(foreseen))] if foreseen else []
-    said = [*memory.conditions(foreseen), *memory.gaps(foreseen)] if foreseen else []
-    return join(element("div", *drawn, class_="pair"), *tables, *listed(said, "note"))
-
-
-def _reasons(comparison: Comparison) -> Iterator[str]:
-    yield from remarks.reasons_for_null(comparison)
-    yield from remarks.reasons_for_no_interval(comparison)
-    yield from remarks.configured_differences(comparison)
-    yield from details.machine_remarks(comparison)
-    for part in PARTS_BESIDE:
-        if not _beside(part, comparison):
-            yield from part.notes(comparison)
+    return join(drawn_chart(chart, FULL), note(how))
 
 
 def _every_run(comparison: Comparison) -> Markup:
     return join(
-        titled_table(details.seed_records(comparison)),
-        card(folded("More figures of each variant", table(details.more_records(comparison)))),
-        card(folded("SHA-256 of what each run started from and read", table(details.hash_records(comparison)))),
+        table_card(every_run_table(comparison)),
+        card(folded("More figures of each variant", scrolling_table(more_figures_table(comparison)))),
+        card(folded("SHA-256 of what each run started from and read", scrolling_table(hashes_table(comparison)))),
     )
 
 
-def _texts(comparison: Comparison) -> list[Markup]:
-    """Which text it was, to be told from another one."""
-    found = [run.hashes for variant in comparison.variants for run in variant.runs]
-    hashes = {"text": [each.corpus for each in found], "tokens": [each.tokens for each in found]}
-    said = {f"SHA-256 of the {what}": " / ".join(dict.fromkeys(values)) for what, values in hashes.items()}
+def _hashes_of_text(comparison: Comparison) -> list[Markup]:
+    """The hashes and the origin of the text, to tell it from another one."""
+    hashes_of_runs = [run.hashes for variant in comparison.variants for run in variant.runs]
+    hashes = {"text": [each.corpus for each in hashes_of_runs], "tokens": [each.tokens for each in hashes_of_runs]}
+    details = {f"SHA-256 of the {what}": " / ".join(dict.fromkeys(values)) for what, values in hashes.items()}
     origin = comparison.corpus.details if comparison.corpus else {}
-    said |= {f"text, {key}": str(value) for key, value in origin.items() if value is not None}
-    return [element("p", element("code", f"{what}: {value}"), class_="note hash") for what, value in said.items()]
+    details |= {f"text, {key}": str(value) for key, value in origin.items() if value is not None}
+    return [element("p", element("code", f"{what}: {value}"), class_="note hash") for what, value in details.items()]
 
 
 def _repeat(comparison: Comparison) -> Markup:
     written = experiment_file(comparison)
     name = f"{comparison.experiment}.yaml"
-    known = ", ".join(f"{package} {version}" for package, version in versions(comparison).items())
+    known = ", ".join(f"{package} {version}" for package, version in package_versions(comparison).items())
     ran = [element("p", f"The runs were made with {known}.")] if known else []
     if written is None:
         why = "An earlier version made this comparison, without the configs: they are in the folders of the runs."
@@ -222,6 +139,6 @@ def _repeat(comparison: Comparison) -> Markup:
         element("pre", lines(command)),
         *tuned,
         *ran,
-        *_texts(comparison),
+        *_hashes_of_text(comparison),
         folded("The experiment, with every default written out", element("pre", lines(written))),
     )

@@ -1,4 +1,4 @@
-"""A comparison as a LaTeX table for a paper: no package needed, and nothing in a name is a command."""
+"""The main table of a comparison as LaTeX for a paper; needs no package, and nothing in a name is a command."""
 
 import math
 import re
@@ -6,10 +6,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.report.figures import remarks
-from tiedlm.report.figures.plain import glued, one_line
-from tiedlm.report.figures.records import Records
-from tiedlm.report.figures.rows import main_records
+from tiedlm.report.figures.main_table import main_table
+from tiedlm.report.figures.notes import how_to_read
+from tiedlm.report.figures.table import Table
+from tiedlm.report.figures.text import one_line, with_unbreakable_figures
 
 _WRITTEN = {
     **{symbol: f"\\{symbol}" for symbol in "&%$#_{}"},
@@ -33,23 +33,23 @@ _WRITTEN = {
 _MINUS = re.compile(r"(?<![\w.+@=-])-(?=\d)")
 """Before a number, and not within a name."""
 
-_MOST_COLUMNS = 3
-"""As many variants stand side by side within the text of an article."""
+_MAX_COLUMNS = 3
+"""So many variants fit the width of the text of an article."""
 
 
 def comparison_latex(comparison: Comparison) -> str:
     """One `table` with its caption, or several where there are many variants, to `\\input` into any document."""
     label = f"tab:{_label(comparison.experiment)}"
     written = [f"% {one_line(comparison.experiment)}, by tiedlm; \\input this file"]
-    for index, part in enumerate(_parts(comparison)):
+    for index, table in enumerate(_tables(comparison)):
         caption = f"Table~\\ref{{{label}}}, continued." if index else escape(comparison.verdict)
         written += [
             r"\begin{table}",
             r"\centering",
             r"\small",
-            *_tabular(part),
+            *_tabular(table),
             rf"\caption{{{caption}}}",
-            *([] if index else [rf"\label{{{label}}}", *_note(list(remarks.legend(comparison)))]),
+            *([] if index else [rf"\label{{{label}}}", *_note(list(how_to_read(comparison)))]),
             r"\end{table}",
         ]
     return "\n".join([*written, ""])
@@ -63,8 +63,8 @@ def _note(lines: Sequence[str]) -> Iterator[str]:
 
 
 def escape(text: str) -> str:
-    """`text` on one line, none of it a command; letters that LaTeX does not know as they are by their number."""
-    signed = _MINUS.sub("−", glued(one_line(text)))
+    """`text` on one line, none of it a command; a letter that plain LaTeX does not know as its code point."""
+    signed = _MINUS.sub("−", with_unbreakable_figures(one_line(text)))
     return "".join(_WRITTEN.get(symbol) or _letter(symbol) for symbol in signed)
 
 
@@ -75,17 +75,17 @@ def _letter(symbol: str) -> str:
     return symbol if is_latin else f"{{[}}U+{ord(symbol):04X}{{]}}"
 
 
-def _parts(comparison: Comparison) -> list[Records]:
-    """As many variants as fit the width; with more than two, a difference and its interval are on two lines."""
-    records = main_records(comparison)
-    num_variants = len(records.names)
+def _tables(comparison: Comparison) -> list[Table]:
+    """The main table, split where there are many variants; with more than two, the interval is on its own line."""
+    table = main_table(comparison)
+    num_variants = len(table.names)
     if num_variants > 2:
-        records = records.in_brief()
-    return records.in_parts(max(1, math.ceil(num_variants / _MOST_COLUMNS)))
+        table = table.in_brief()
+    return table.split(max(1, math.ceil(num_variants / _MAX_COLUMNS)))
 
 
-def _tabular(records: Records) -> Iterator[str]:
-    header, lines = records.table()
+def _tabular(table: Table) -> Iterator[str]:
+    header, lines = table.header_and_lines()
     yield rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
     yield r"\hline"
     yield _row(header)

@@ -1,37 +1,41 @@
-"""A comparison or counts as GitHub Markdown, to paste."""
+"""A comparison or parameter counts as GitHub Markdown, to paste."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.report.figures import remarks, rows
-from tiedlm.report.figures.plain import one_line
-from tiedlm.report.figures.records import Records
-from tiedlm.report.figures.sentences import sentences
-from tiedlm.report.formats.terminal import PARTS_BESIDE, count_records, count_savings
+from tiedlm.report.figures.context import context
+from tiedlm.report.figures.main_table import main_table
+from tiedlm.report.figures.notes import how_to_read, missing_figures
+from tiedlm.report.figures.parameter_counts import counts_table, savings_of_models
+from tiedlm.report.figures.table import Table
+from tiedlm.report.figures.text import one_line
+from tiedlm.report.figures.variant_sentences import variant_sentences
+from tiedlm.report.sections.all import SECTIONS
+from tiedlm.report.sections.section import Section
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
-def comparison_markdown(comparison: Comparison) -> str:
-    """The verdict with its conditions, a sentence of each variant, the tables, and what they rest on."""
-    parts = [f"**{escape(comparison.verdict)}**"]
+def comparison_markdown(comparison: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
+    """The verdict with its conditions, a sentence for each variant, the tables, and what they rest on."""
+    blocks = [f"**{escape(comparison.verdict)}**"]
     if comparison.variants:
-        parts += _lists(sentences(comparison).values())
-        parts.append(_table(rows.main_records(comparison)))
-        parts += _lists(remarks.legend(comparison))
-    for beside in PARTS_BESIDE:
-        parts += _lists(beside.remarks(comparison))
-        parts += map(_titled, beside.records(comparison))
-        parts += _lists(beside.notes(comparison))
-    parts += _lists([*remarks.context(comparison), *remarks.reasons_for_null(comparison)])
-    return "\n\n".join(parts) + "\n"
+        blocks += _list(variant_sentences(comparison).values())
+        blocks.append(_table(main_table(comparison)))
+        blocks += _list(how_to_read(comparison))
+    for section in (section for section in sections if not section.is_appendix):
+        blocks += _list(section.remarks(comparison))
+        blocks += map(_titled_table, section.tables(comparison))
+        blocks += _list(section.notes(comparison))
+    blocks += _list([*context(comparison), *missing_figures(comparison)])
+    return "\n\n".join(blocks) + "\n"
 
 
 def counts_markdown(models: Sequence[Mapping[str, Any]]) -> str:
     """Parameter counts by part and what tying saves; `models` as in the JSON of `count-params`."""
-    return "\n\n".join([_table(count_records(models)), *_lists(count_savings(models))]) + "\n"
+    return "\n\n".join([_table(counts_table(models)), *_list(savings_of_models(models))]) + "\n"
 
 
 def escape(text: str) -> str:
@@ -39,8 +43,8 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", one_line(text, " "))
 
 
-def _table(records: Records) -> str:
-    header, lines = records.table()
+def _table(table: Table) -> str:
+    header, lines = table.header_and_lines()
     alignment = ["---", *(["---:"] * (len(header) - 1))]
     written = [list(map(escape, header)), alignment, *([_label(line[0]), *map(escape, line[1:])] for line in lines)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in written)
@@ -51,11 +55,11 @@ def _label(label: str) -> str:
     return "&emsp;" * ((len(label) - len(name)) // 2) + escape(name)
 
 
-def _titled(records: Records) -> str:
-    return f"**{escape(records.title)}**\n\n{_table(records)}" if records.title else _table(records)
+def _titled_table(table: Table) -> str:
+    return f"**{escape(table.title)}**\n\n{_table(table)}" if table.title else _table(table)
 
 
-def _lists(lines: Iterable[str]) -> list[str]:
-    """A list where there is something to list."""
+def _list(lines: Iterable[str]) -> list[str]:
+    """One list with an item for each line; nothing where there is no line."""
     items = [f"- {escape(line)}" for line in lines]
     return ["\n".join(items)] if items else []

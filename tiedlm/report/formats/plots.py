@@ -1,8 +1,7 @@
-"""Charts as files, drawn with matplotlib, which is not needed for anything else."""
+"""The charts as PNG and SVG files, drawn with matplotlib, which nothing else needs."""
 
 import textwrap
-from collections.abc import Iterator
-from functools import singledispatch
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,20 @@ from typing import Any
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.files import atomic_path
-from tiedlm.report.charts.chart import CurveChart, IntervalChart, StackChart
-from tiedlm.report.charts.plotted import charts
+from tiedlm.report.charts.chart import Chart, CurveChart, IntervalChart, StackChart
 from tiedlm.report.charts.scale import Scale
-from tiedlm.report.figures.plain import one_line
+from tiedlm.report.figures.text import one_line
+from tiedlm.report.sections.all import SECTIONS
+from tiedlm.report.sections.section import Section, all_charts
 
 _FORMATS = ("png", "svg")
 _COLOURS = ("#1f5fd0", "#c8500a", "#0a7d63", "#8a3ab9", "#b3246e", "#7a6400", "#2b7f9e", "#6b6f76")
-_PARTS = ("#35506f", "#7ea0c0", "#4d7a63", "#d3b983", "#8d8577", "#d9a9ad", "#5f5670")
-_BANDS: tuple[dict[str, Any], ...] = (
+_PART_COLOURS = ("#35506f", "#7ea0c0", "#4d7a63", "#d3b983", "#8d8577", "#d9a9ad", "#5f5670")
+_BAND_STYLES: tuple[dict[str, Any], ...] = (
     {"facecolor": "#8a847a", "alpha": 0.2, "linewidth": 0},
     {"facecolor": "none", "edgecolor": "#625d55", "linestyle": "--", "linewidth": 1},
 )
-_TITLE = 80
+_MAX_TITLE_WIDTH = 80
 """Letters on a line of a title."""
 _STYLE: Any = {
     "axes.grid": True,
@@ -46,7 +46,7 @@ def require_matplotlib() -> None:
         raise ConfigError(Problem("--plots", way_out)) from None
 
 
-def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
+def write_plots(comparison: Comparison, folder: Path, sections: Sequence[Section] = SECTIONS) -> list[Path]:
     """Each chart as PNG and as SVG in `folder`; returns the files. Raises ConfigError, RunError("disk")."""
     require_matplotlib()
     import matplotlib as mpl
@@ -55,11 +55,11 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
 
     written = []
     with mpl.rc_context(_STYLE):
-        for chart in charts(comparison):
+        for chart in all_charts(comparison, sections):
             figure = Figure(figsize=(7.2, _height(chart)), layout="constrained")
             FigureCanvasAgg(figure)
             axes = figure.add_subplot()
-            title = "\n".join(textwrap.wrap(one_line(chart.title), _TITLE))
+            title = "\n".join(textwrap.wrap(one_line(chart.title), _MAX_TITLE_WIDTH))
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
             _draw(chart, axes)
             for kind in _FORMATS:
@@ -74,23 +74,27 @@ _METADATA: dict[str, dict[str, None]] = {"png": {"Software": None}, "svg": {"Dat
 """The same comparison gives the same files."""
 
 
-def _height(chart: object) -> float:
+def _height(chart: Chart) -> float:
     match chart:
         case IntervalChart():
             return 1.8 + 0.42 * len(chart.estimates)
         case StackChart():
             return 1.7 + 0.45 * len(chart.stacks)
-        case _:
+        case CurveChart():
             return 4.0
 
 
-@singledispatch
-def _draw(chart: object, axes: Any) -> None:
-    raise TypeError(type(chart).__name__)
+def _draw(chart: Chart, axes: Any) -> None:
+    match chart:
+        case CurveChart():
+            _draw_curves(chart, axes)
+        case IntervalChart():
+            _draw_intervals(chart, axes)
+        case StackChart():
+            _draw_stacks(chart, axes)
 
 
-@_draw.register
-def _(chart: CurveChart, axes: Any) -> None:
+def _draw_curves(chart: CurveChart, axes: Any) -> None:
     for curve in chart.curves:
         colour, x = _COLOURS[curve.place % len(_COLOURS)], [sample.x for sample in curve.samples]
         lows, highs = [sample.low for sample in curve.samples], [sample.high for sample in curve.samples]
@@ -101,13 +105,12 @@ def _(chart: CurveChart, axes: Any) -> None:
     axes.set_ylabel(chart.y_label)
     if chart.zero:
         axes.axhline(0, color="#4a463f", linewidth=1)
-    _key(axes, [(curve.name, {"color": _COLOURS[curve.place % len(_COLOURS)]}) for curve in chart.curves])
+    _legend(axes, [(curve.name, {"color": _COLOURS[curve.place % len(_COLOURS)]}) for curve in chart.curves])
 
 
-@_draw.register
-def _(chart: IntervalChart, axes: Any) -> None:
-    for band, look in zip(chart.bands, _BANDS, strict=False):
-        axes.axvspan(band.low, band.high, **look)
+def _draw_intervals(chart: IntervalChart, axes: Any) -> None:
+    for band, style in zip(chart.bands, _BAND_STYLES, strict=False):
+        axes.axvspan(band.low, band.high, **style)
     axes.axvline(0, color="#4a463f", linewidth=1)
     for row, estimate in enumerate(chart.estimates):
         colour, y = _COLOURS[estimate.place % len(_COLOURS)], -float(row)
@@ -130,16 +133,16 @@ def _(chart: IntervalChart, axes: Any) -> None:
     axes.grid(visible=False, axis="y")
     sides = f"below 0 {chart.below}, above 0 {chart.above}"
     axes.set_xlabel(f"{one_line(chart.x_label)}\n{one_line(sides)}", fontsize=9)
-    _key(axes, [(band.name, look) for band, look in zip(chart.bands, _BANDS, strict=False)])
+    _legend(axes, [(band.name, style) for band, style in zip(chart.bands, _BAND_STYLES, strict=False)])
 
 
-@_draw.register
-def _(chart: StackChart, axes: Any) -> None:
+def _draw_stacks(chart: StackChart, axes: Any) -> None:
     rows = range(len(chart.stacks))
-    for place in range(len(chart.parts)):
+    colours = [_PART_COLOURS[place % len(_PART_COLOURS)] for place in range(len(chart.parts))]
+    for place, colour in enumerate(colours):
         starts = [list(accumulate(stack.parts, initial=0.0))[place] for stack in chart.stacks]
         values = [stack.parts[place] for stack in chart.stacks]
-        axes.barh([-row for row in rows], values, left=starts, height=0.6, color=_PARTS[place % len(_PARTS)])
+        axes.barh([-row for row in rows], values, left=starts, height=0.6, color=colour)
     for row, stack in enumerate(chart.stacks):
         if stack.mark is not None:
             axes.plot([stack.mark] * 2, [-row - 0.38, -row + 0.38], color="#4a463f", linewidth=1.5)
@@ -149,19 +152,19 @@ def _(chart: StackChart, axes: Any) -> None:
     axes.set_xticks([chart.unit * tick for tick in Scale(0, axes.get_xlim()[1] / chart.unit, 0, 1).ticks(5)])
     axes.xaxis.set_major_formatter(lambda value, _: chart.written(value))
     axes.grid(visible=False, axis="y")
-    named = [(name, {"color": _PARTS[place % len(_PARTS)]}) for place, name in enumerate(chart.parts)]
-    _key(axes, [*named, *_mark(chart)])
+    named = [(name, {"color": colour}) for name, colour in zip(chart.parts, colours, strict=True)]
+    _legend(axes, [*named, *_mark_legend(chart)])
 
 
-def _mark(chart: StackChart) -> Iterator[tuple[str, dict[str, Any]]]:
+def _mark_legend(chart: StackChart) -> Iterator[tuple[str, dict[str, Any]]]:
     if any(stack.mark is not None for stack in chart.stacks):
         yield chart.mark, {"color": "#4a463f"}
 
 
-def _key(axes: Any, named: list[tuple[str, dict[str, Any]]]) -> None:
+def _legend(axes: Any, named: list[tuple[str, dict[str, Any]]]) -> None:
     """What the colours stand for, above the axes' frame so that it covers nothing."""
     from matplotlib.patches import Patch
 
-    handles = [Patch(label=one_line(name), **look) for name, look in named]
+    handles = [Patch(label=one_line(name), **style) for name, style in named]
     if handles:
         axes.figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=8, frameon=False)

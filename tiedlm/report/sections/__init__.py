@@ -1,1 +1,1 @@
-"""One file a subject of a report."""
+"""The sections of a report, one file a question; all.py lists them."""

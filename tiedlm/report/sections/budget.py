@@ -2,48 +2,47 @@
 
 from collections.abc import Iterator, Sequence
 
-from tiedlm.comparison.analyses.budget import BreakEven, Budget
-from tiedlm.comparison.analyses.equal_parameters import MatchedBody
-from tiedlm.comparison.analyses.purchase import Purchase
+from tiedlm.comparison.analyses.budget import BreakEven, Budget, Purchase
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.equal_parameters import MatchedBody
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import difference_cell
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.long_table import Figure, figures_of_difference
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.text import capitalized, key_in_words
+from tiedlm.report.sections.section import MAX_VARIANTS_AT_A_GLANCE, Section
 
-_MOST_SAID = 3
+_PAIRING = {"start+batches": "start, batches", "batches": "batches", "none": "no pairs"}
 
 
-def budget_remarks(comparison: Comparison) -> Iterator[str]:
+def _remarks(comparison: Comparison) -> Iterator[str]:
     """Two sentences: what holds at equal parameters, and the break-even of the primary comparison."""
-    budget = comparison.budget
+    budget = comparison.analysis(Budget)
     if budget is None:
         return
     said = [each.statement for each in budget.equal_parameters]
     if said:
-        more = f"; {len(said) - _MOST_SAID} more variants in the details" if len(said) > _MOST_SAID else ""
-        yield f"{_capital('; '.join(said[:_MOST_SAID]))}{more}."
+        left_out = len(said) - MAX_VARIANTS_AT_A_GLANCE
+        more = f"; {left_out} more variants in the details" if left_out > 0 else ""
+        yield f"{capitalized('; '.join(said[:MAX_VARIANTS_AT_A_GLANCE]))}{more}."
     chosen = min(budget.break_even, key=lambda each: each.variant != comparison.primary, default=None)
     if chosen is not None:
         num_seeds = comparison.conditions.num_seeds if comparison.conditions else 0
         yield f"Break-even: {_cost(chosen.outright)}{_gain(chosen.outright, num_seeds)}{_in_body(chosen, num_seeds)}."
 
 
-def budget_records(comparison: Comparison) -> list[Records]:
+def _tables(comparison: Comparison) -> list[Table]:
     """Every purchase with its price, then with what it buys, then the bodies of equal size."""
-    budget = comparison.budget
+    budget = comparison.analysis(Budget)
     if budget is None:
         return []
     purchases = [bought for each in budget.break_even for bought in (each.outright, *each.in_body)]
     bodies = [body for each in budget.equal_parameters for body in each.bodies]
     return [
-        *([_price_records(purchases), _gain_records(purchases, budget)] if purchases else []),
-        *([_body_records(bodies, comparison.baseline)] if bodies else []),
+        *([_price_table(purchases), _gain_table(purchases, budget)] if purchases else []),
+        *([_body_table(bodies, comparison.baseline)] if bodies else []),
     ]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _cost(bought: Purchase) -> str:
@@ -98,42 +97,37 @@ def _names(purchases: Sequence[Purchase]) -> tuple[str, ...]:
     return tuple(f"{bought.larger} over {bought.smaller}" for bought in purchases)
 
 
-def _price_records(purchases: Sequence[Purchase]) -> Records:
+def _price_table(purchases: Sequence[Purchase]) -> Table:
     rows = (
         Row.of("parameters", (f"{bought.parameters:+,}" for bought in purchases)),
-        Row.of("for good", (_memory(bought) for bought in purchases)),
+        Row.of("for good", (numbers.memory(bought.persistent_bytes, numbers.NOTHING) for bought in purchases)),
         Row.of("FLOPs", (f"{bought.flops_percent:+.1f} %" for bought in purchases)),
         Row.of("tokens/s", (_percent(bought.tokens_per_second_percent) for bought in purchases)),
     )
-    return Records(_names(purchases), rows, across="lines", title="What more parameters cost (speed as measured)")
-
-
-def _memory(bought: Purchase) -> str:
-    return numbers.NOTHING if bought.persistent_bytes is None else numbers.memory(bought.persistent_bytes)
+    return Table(_names(purchases), rows, names_as="lines", title="What more parameters cost (speed as measured)")
 
 
 def _percent(value: float | None) -> str:
     return numbers.NOTHING if value is None else f"{value:+.1f} %"
 
 
-def _gain_records(purchases: Sequence[Purchase], budget: Budget) -> Records:
+def _gain_table(purchases: Sequence[Purchase], budget: Budget) -> Table:
     rows = (
         Row.of("spent on", (bought.spent_on for bought in purchases)),
         Row.of("nats per token", (_gain_cell(bought) for bought in purchases)),
         Row.of("seeds", (numbers.count(bought.num_seeds) for bought in purchases)),
     )
     title = f"What they buy on {budget.split} (above 0: a lower loss)"
-    return Records(_names(purchases), rows, across="lines", title=title)
+    return Table(_names(purchases), rows, names_as="lines", title=title)
 
 
 def _gain_cell(bought: Purchase) -> str:
     if bought.bought is None:
         return f"{numbers.NOTHING} ({bought.bought_reason})"
-    middle, *ends = signed_together(bought.bought, bought.bought_ci95)
-    return f"{middle} [{', '.join(ends)}]" if ends else middle
+    return numbers.with_interval(bought.bought, bought.bought_ci95)
 
 
-def _body_records(bodies: Sequence[MatchedBody], baseline: str) -> Records:
+def _body_table(bodies: Sequence[MatchedBody], baseline: str) -> Table:
     rows = (
         Row.of("parameters", (numbers.count(body.parameters) for body in bodies)),
         Row.of(f"against {baseline}", (f"{body.percent_off:+.2f} %" for body in bodies), 1),
@@ -141,10 +135,21 @@ def _body_records(bodies: Sequence[MatchedBody], baseline: str) -> Records:
         Row.of("layers", (numbers.count(body.num_layers) for body in bodies)),
         Row.of("inner width", (numbers.count(body.inner_width) for body in bodies)),
         Row.of("difference", (difference_cell(body.difference) for body in bodies)),
-        Row.of("verdict by itself", (body.difference.verdict.replace("_", " ") for body in bodies)),
-        Row.of("equal to the last bit", (_PAIRED[body.difference.pairing.level] for body in bodies)),
+        Row.of("verdict by itself", (key_in_words(body.difference.verdict) for body in bodies)),
+        Row.of("equal to the last bit", (_PAIRING[body.difference.pairing.level] for body in bodies)),
     )
-    return Records(tuple(body.variant for body in bodies), rows, title=f"Bodies of the size of {baseline}")
+    return Table(tuple(body.variant for body in bodies), rows, title=f"Bodies of the size of {baseline}")
 
 
-_PAIRED = {"start+batches": "start, batches", "batches": "batches", "none": "no pairs"}
+def _figures(comparison: Comparison, variant: str) -> Iterator[Figure]:
+    """What is concluded of a variant; of a body of the baseline's size its difference, which alone is no verdict."""
+    budget = comparison.analysis(Budget)
+    for each in budget.equal_parameters if budget else ():
+        if each.variant == variant:
+            yield Figure(variant, None, each.split, "verdict_at_equal_parameters", each.verdict)
+            yield Figure(variant, None, each.split, "p_difference_at_equal_parameters", each.p_difference)
+        for difference in (found for body in each.bodies if body.variant == variant for found in body.differences):
+            yield from figures_of_difference(difference, "verdict_by_itself")
+
+
+SECTION = Section("Budget", remarks=_remarks, tables=_tables, figures=_figures)

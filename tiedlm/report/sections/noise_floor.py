@@ -1,19 +1,19 @@
-"""The noise floor: how far a fresh draw of the embeddings moves a run, and every difference beside that."""
+"""The noise floor: how far a fresh draw of the embeddings moves a run, and each difference as a multiple of that."""
 
 from collections.abc import Iterator
 
 from tiedlm.comparison.analyses.noise_floor import BesideNoise, NoiseFloor
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import UNIT, signed_together
+from tiedlm.report.charts.chart import Band
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.sections.section import MAX_VARIANTS_AT_A_GLANCE, Section
 
-_MOST_SAID = 3
 
-
-def noise_floor_remarks(comparison: Comparison) -> Iterator[str]:
+def _remarks(comparison: Comparison) -> Iterator[str]:
     """One sentence: how far a fresh draw moves a run, and how many times that the differences are."""
-    floor = comparison.noise_floor
+    floor = comparison.analysis(NoiseFloor)
     if floor is None:
         return
     if floor.noise is None:
@@ -33,13 +33,14 @@ def noise_floor_remarks(comparison: Comparison) -> Iterator[str]:
 
 def _times(floor: NoiseFloor) -> str:
     known = [(beside.variant, beside.times_noise) for beside in floor.beside if beside.times_noise is not None]
-    said = [f"{f'{times:.1f}' if times else '0'} times that for {variant}" for variant, times in known[:_MOST_SAID]]
+    known = known[:MAX_VARIANTS_AT_A_GLANCE]
+    said = [f"{f'{times:.1f}' if times else '0'} times that for {variant}" for variant, times in known]
     return f"; the mean difference is {', '.join(said)}" if said else ""
 
 
-def noise_floor_records(comparison: Comparison) -> list[Records]:
-    """The noise with what to check it by, then each difference beside it."""
-    floor = comparison.noise_floor
+def _tables(comparison: Comparison) -> list[Table]:
+    """The noise and the change of each seed behind it, then each difference as a multiple of the noise."""
+    floor = comparison.analysis(NoiseFloor)
     if floor is None:
         return []
     title = f"Noise floor: {floor.variant} minus {floor.of} on {floor.split}, {UNIT}"
@@ -52,13 +53,13 @@ def noise_floor_records(comparison: Comparison) -> list[Records]:
             for seed, value in zip(floor.seeds, floor.per_seed, strict=False)
         ),
     ]
-    records = [Records((floor.variant,), tuple(rows), title=title)]
+    tables = [Table((floor.variant,), tuple(rows), title=title)]
     if floor.beside:
-        records.append(_beside_records(floor.beside, comparison.baseline))
-    return records
+        tables.append(_beside_table(floor.beside, comparison.baseline))
+    return tables
 
 
-def _beside_records(beside: list[BesideNoise], baseline: str) -> Records:
+def _beside_table(beside: list[BesideNoise], baseline: str) -> Table:
     rows = [
         Row.of(
             "mean difference / that of a fresh draw", (_figure(b.times_noise, b.times_noise_reason, 1) for b in beside)
@@ -72,7 +73,7 @@ def _beside_records(beside: list[BesideNoise], baseline: str) -> Records:
             (_with_interval(b.unpaired_difference, b.unpaired_ci95, b.unpaired_reason) for b in beside),
         ),
     ]
-    return Records(tuple(b.variant for b in beside), tuple(rows), title="Differences beside the noise")
+    return Table(tuple(b.variant for b in beside), tuple(rows), title="Differences beside the noise")
 
 
 def _figure(value: float | None, reason: str | None, decimals: int) -> str:
@@ -88,10 +89,20 @@ def _with_interval(value: float | None, interval: tuple[float, float] | None, re
         return f"{signed_together(value)[0]}{why}"
     decimals = len(signed_together((interval[1] - interval[0]) / 2)[0].partition(".")[2])  # no more than it is sure of
     middle, low, high = (f"{number:+.{decimals}f}" for number in (value, *interval))
-    return f"{middle} [{low}, {high}]"
+    return numbers.bracketed(middle, low, high)
 
 
 def _size(value: float | None, interval: tuple[float, float] | None, reason: str | None) -> str:
     """As `_with_interval`, of what has no sign."""
     shown = _with_interval(value, interval, reason)
     return shown if value is None else shown.replace("+", "")
+
+
+def _bands(comparison: Comparison) -> Iterator[Band]:
+    floor = comparison.analysis(NoiseFloor)
+    if floor is not None and floor.noise:
+        noise = signed_together(floor.noise)[0].lstrip("+")
+        yield Band(f"±{noise}: how far a fresh draw of its embeddings moves a single run", -floor.noise, floor.noise)
+
+
+SECTION = Section("Noise floor", remarks=_remarks, tables=_tables, bands=_bands)

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from tiedlm.comparison.analyses.tokens_to_reach import SeedReach, TokensToReach, VariantReach
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.sections.section import Section
 
 
-def reach_remarks(comparison: Comparison) -> Iterator[str]:
-    """One sentence, where there are figures."""
-    reach = comparison.tokens_to_reach
+def _remarks(comparison: Comparison) -> Iterator[str]:
+    """One sentence, where at least one variant reaches the baseline's loss."""
+    reach = comparison.analysis(TokensToReach)
     if reach is None:
         return
     others = [one for one in reach.variants if one.variant != reach.baseline]
@@ -21,7 +22,7 @@ def reach_remarks(comparison: Comparison) -> Iterator[str]:
 
 
 def _over(others: Sequence[VariantReach]) -> str:
-    """Over how many seeds, which is all that is known of how sure it is."""
+    """Over how many seeds: there is no interval to say more."""
     counts = sorted({len(one.per_seed) for one in others if one.tokens})
     if counts == [1]:
         return "of one seed, which has no spread"
@@ -32,9 +33,9 @@ def _of(one: VariantReach, reach: TokensToReach) -> str:
     return "" if one.share is None else f" ({100 * one.share:.0f} % of what {reach.baseline} itself takes)"
 
 
-def reach_records(comparison: Comparison) -> list[Records]:
+def _tables(comparison: Comparison) -> list[Table]:
     """Mean tokens over the seeds and those of each seed."""
-    reach = comparison.tokens_to_reach
+    reach = comparison.analysis(TokensToReach)
     if reach is None or reach.reason is not None:
         return []
     title = f"Training tokens to reach {_what(reach)} on validation, linear between validations"
@@ -44,12 +45,12 @@ def reach_records(comparison: Comparison) -> list[Records]:
         Row.of(f"share of {reach.baseline}'s", (_share(variant) for variant in reach.variants)),
         *(Row.of(f"seed {seed}", (_of_seed(variant, seed) for variant in reach.variants), 1) for seed in seeds),
     ]
-    return [Records(tuple(variant.variant for variant in reach.variants), tuple(rows), title=title)]
+    return [Table(tuple(variant.variant for variant in reach.variants), tuple(rows), title=title)]
 
 
-def reach_notes(comparison: Comparison) -> Iterator[str]:
+def _notes(comparison: Comparison) -> Iterator[str]:
     """Why a figure is missing."""
-    reach = comparison.tokens_to_reach
+    reach = comparison.analysis(TokensToReach)
     if reach is None:
         return
     missing = f"Tokens to reach {_what(reach)}"
@@ -76,3 +77,6 @@ def _share(variant: VariantReach) -> str:
 def _of_seed(variant: VariantReach, seed: int) -> str:
     found: SeedReach | None = next((one for one in variant.per_seed if one.seed == seed), None)
     return _tokens(found.tokens if found else None)
+
+
+SECTION = Section("Tokens to reach the same loss", remarks=_remarks, tables=_tables, notes=_notes)

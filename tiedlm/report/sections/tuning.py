@@ -1,23 +1,16 @@
-"""What was tried before the runs: what was chosen for each variant, out of what, and how sure that is."""
+"""Tuning: the settings tried for each variant before its runs, the score of each, and reasons to doubt the choice."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.comparison.summary import VariantSummary
-from tiedlm.experiment.tuning import Axis, Trial, TunedVariant, Tuning, cautions_in_words
+from tiedlm.experiment.tuning import Trial, TunedVariant, Tuning, cautions_in_words
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.records import Records, Row
+from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.sections.section import Section
 
 
-def tuning_rows(tuning: Tuning | None, variants: Sequence[VariantSummary]) -> Iterator[Row]:
-    """The chosen value of each setting, of a variant that the plan added that of the one it was made of."""
-    for axis in tuning.axes if tuning else ():
-        yield Row.of(f"tuned {axis.label}", (_chosen(tuning, axis, variant) for variant in variants))
-
-
-def tuning_remarks(comparison: Comparison) -> Iterator[str]:
-    """What was tried, and why to look at the choice again."""
+def _remarks(comparison: Comparison) -> Iterator[str]:
+    """What was tried, and why the choice may not be the best one."""
     tuning = comparison.tuning
     if tuning is None:
         return
@@ -33,7 +26,7 @@ def tuning_remarks(comparison: Comparison) -> Iterator[str]:
         yield f"To be looked at again: {'; '.join(cautions)}."
 
 
-def tuning_records(comparison: Comparison) -> list[Records]:
+def _tables(comparison: Comparison) -> list[Table]:
     """Every trial: a line for each point, a column for each variant; the best marked."""
     tuning = comparison.tuning
     if tuning is None:
@@ -41,7 +34,7 @@ def tuning_records(comparison: Comparison) -> list[Records]:
     rows = [row for variant in tuning.variants for row in _trial_rows(variant, tuning)]
     names = tuple(trial.name for trial in tuning.variants[0].trials)
     title = "Trials: nats per token of validation, * the lowest"
-    return [Records(names, tuple(rows), across="lines", title=title)]
+    return [Table(names, tuple(rows), names_as="lines", title=title)]
 
 
 def _trial_rows(variant: TunedVariant, tuning: Tuning) -> Iterator[Row]:
@@ -61,9 +54,4 @@ def _nats(value: float | None) -> str:
     return "diverged" if value is None else numbers.decimal(value, 4)
 
 
-def _chosen(tuning: Tuning | None, axis: Axis, variant: VariantSummary) -> str:
-    tuned = tuning.of(variant.added.of if variant.added else variant.name) if tuning else None
-    if tuned is None:
-        return numbers.NOTHING
-    value = tuned.settings[axis.key]
-    return value if isinstance(value, str) else json.dumps(value)
+SECTION = Section("Tuning", remarks=_remarks, tables=_tables)

@@ -1,0 +1,81 @@
+"""Charts as SVG: marks stand where their values are."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs, summarize
+from tiedlm.report.charts.chart import Band, Chart, Estimate, IntervalChart, Stack, StackChart
+from tiedlm.report.charts.svg_drawing import draw
+from tiedlm.report.sections.all import SECTIONS
+from tiedlm.report.sections.section import all_charts
+
+WIDTHS = (326, 500, 900)
+
+
+def svg(chart: Chart, width: int) -> ElementTree.Element:
+    return ElementTree.fromstring(draw(chart, width))
+
+
+def of_class(drawing: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [each for each in drawing.iter() if name in (each.get("class") or "").split()]
+
+
+def number(element: ElementTree.Element, name: str) -> float:
+    return float(element.get(name) or "nan")
+
+
+def chart_of_intervals(*intervals: tuple[float, float]) -> IntervalChart:
+    estimates = (
+        Estimate(f"variant {place}", place, "words", (low + high) / 2, (low, high), (low, high))
+        for place, (low, high) in enumerate(intervals)
+    )
+    return IntervalChart("key", "title", "nats", "below", "above", tuple(estimates))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_interval_reaches_from_end_to_end_on_the_axis_of_its_ticks(width: int) -> None:
+    drawing = svg(chart_of_intervals((-0.3, 0.1), (0.2, 0.6)), width)
+    zero = next(line for line in of_class(drawing, "zero"))
+    bars = [line for line in of_class(drawing, "interval") if line.get("x1") != line.get("x2")]
+    pixels = (number(bars[0], "x2") - number(bars[0], "x1")) / 0.4
+    for bar, (low, high) in zip(bars, ((-0.3, 0.1), (0.2, 0.6)), strict=True):
+        assert number(bar, "x1") == pytest.approx(number(zero, "x1") + low * pixels, abs=0.1)
+        assert number(bar, "x2") == pytest.approx(number(zero, "x1") + high * pixels, abs=0.1)
+    for tick in of_class(drawing, "axis"):
+        if re.fullmatch(r"[+-]\d\.\d+", tick.text or ""):
+            place = number(zero, "x1") + float(tick.text or "") * pixels
+            assert number(tick, "x") == pytest.approx(place, abs=0.1)
+
+
+def test_a_bar_is_as_long_as_its_parts_and_compares_with_the_others() -> None:
+    stacks = (Stack("a", "3", (1.0, 2.0)), Stack("b", "6", (0.0, 6.0)))
+    drawing = svg(StackChart("key", "title", ("x", "y"), stacks, written=str), 500)
+    widths = [number(part, "width") for part in of_class(drawing, "part")]
+    assert widths == pytest.approx([498 / 6, 498 / 3, 498], abs=0.1), "a part of nothing is not drawn"
+    starts = [number(part, "x") for part in of_class(drawing, "part")]
+    assert starts == pytest.approx([0, 498 / 6, 0], abs=0.1)
+
+
+def test_each_band_is_shaded_from_end_to_end() -> None:
+    chart = replace(chart_of_intervals((-0.3, 0.1)), bands=(Band("one", -0.01, 0.01), Band("two", -0.02, 0.02)))
+    narrow, wide = of_class(svg(chart, 900), "shade")
+    assert number(wide, "width") == pytest.approx(2 * number(narrow, "width"), abs=0.02)
+    assert number(wide, "x") < number(narrow, "x")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["tied", "a-name-of-a-hundred-letters-" + "x" * 72])
+def test_no_mark_or_word_leaves_the_drawing(width: int, name: str) -> None:
+    results = [*runs(name, TIED_NATS), *runs("untied", UNTIED_NATS)]
+    comparison = summarize(results, [], "example", "untied", [name, "untied"])
+    for chart in all_charts(comparison, SECTIONS):
+        drawing = svg(chart, width)
+        height = float((drawing.get("viewBox") or "").split()[3])
+        for element in drawing.iter():
+            for x in ("x", "x1", "x2", "cx"):
+                assert element.get(x) is None or -0.01 <= number(element, x) <= width + 0.01
+            for y in ("y", "y1", "y2", "cy"):
+                assert element.get(y) is None or -0.01 <= number(element, y) <= height + 0.01

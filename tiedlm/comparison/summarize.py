@@ -1,0 +1,55 @@
+"""From finished runs to the comparison that is stored and shown. Free of torch."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tiedlm.comparison.analyses.all import ANALYSES
+from tiedlm.comparison.comparison import EDITION, Comparison, Pending
+from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.summary import summarize_variant
+from tiedlm.comparison.verdict import Conditions, conditions_in_words, statements
+from tiedlm.run.result import RunFailure
+
+_NOTHING = "No run has finished: there is nothing to compare."
+
+
+def summarize(finished: FinishedRuns, failures: Sequence[RunFailure] = ()) -> Comparison:
+    """Compare finished runs. Failed runs are listed and stand in no figure.
+
+    Variants that the plan added are judged against nothing here: the analyses they were added for read them.
+    """
+    question = finished.question
+    conditions = Conditions.of(finished.every_run)
+    pending = list(_pending(finished, failures))
+    said = statements(finished, len(failures)) if conditions else []
+    analyses: dict[str, Any] = {each.key: each.measure(finished) for each in ANALYSES}
+    return Comparison(
+        edition=EDITION,
+        experiment=question.name,
+        baseline=finished.baseline,
+        primary=finished.primary,
+        smallest_worthwhile=finished.smallest_worthwhile,
+        verdict=f"{conditions_in_words(conditions, not pending)}: {'; '.join(said)}." if conditions else _NOTHING,
+        statements=said,
+        conditions=conditions,
+        corpus=next((run.corpus for run in finished.every_run), None),
+        variants=[
+            summarize_variant(variant, runs, finished.baseline_runs) for variant, runs in finished.by_variant.items()
+        ],
+        differences=finished.differences,
+        tuning=question.tuning,
+        **analyses,
+        failures=list(failures),
+        pending=pending,
+        notes=list(finished.notes()),
+    )
+
+
+def _pending(finished: FinishedRuns, failures: Sequence[RunFailure]) -> Iterator[Pending]:
+    """The planned runs that have neither finished nor failed."""
+    ended = {(run.variant, run.seed) for run in finished.every_run}
+    ended |= {(failure.variant, failure.seed) for failure in failures}
+    for variant, seeds in (finished.question.planned or {}).items():
+        for seed in seeds:
+            if (variant, seed) not in ended:
+                yield Pending(variant=variant, seed=seed)

@@ -1,0 +1,121 @@
+"""Estimates with their intervals, drawn under each other."""
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from tiedlm.report.charts.chart import Band, Estimate, IntervalChart
+from tiedlm.report.charts.markup import Markup, element
+from tiedlm.report.charts.scale import Scale, decimals_for
+from tiedlm.report.charts.svg_elements import LETTER, WIDE, Frame, colour, line, svg, text
+
+
+def draw_intervals(chart: IntervalChart, width: int) -> Markup:
+    """Each estimate with its name and its figure beside it, or above it where there is less room."""
+    names = max(len(estimate.name) for estimate in chart.estimates) * LETTER + 14
+    figures = max(len(estimate.words) for estimate in chart.estimates) * LETTER + 14
+    beside = width >= WIDE and names + figures < 0.62 * width
+    rows = [_Beside(estimate) if beside else _Above.fitting(estimate, width) for estimate in chart.estimates]
+    tops = [30.0, *accumulate((row.height for row in rows), initial=30.0)][1:]
+    frame = Frame(names if beside else 8.0, tops[0], width - (figures if beside else 8.0), tops[-1])
+    x = Scale.over(_held(chart), frame.left, frame.right)
+    ticks = x.ticks(4 if frame.right - frame.left < 360 else 7)
+    decimals = decimals_for(ticks)
+    return svg(
+        chart.title,
+        width,
+        frame.bottom + 46,
+        *(_shade(band, number, x, frame) for number, band in enumerate(chart.bands)),
+        *frame.across(x, lambda tick: f"{tick:+.{decimals}f}" if tick else "0", len(ticks)),
+        line(x(0), frame.top - 6, x(0), frame.bottom, "zero"),
+        *_sides(chart, x, frame, width),
+        *(row.draw(top, x, width) for row, top in zip(rows, tops, strict=False)),
+        text((frame.left + frame.right) / 2, frame.bottom + 36, chart.x_label, "middle"),
+    )
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """A row of an interval chart with its name on the left and its figure on the right."""
+
+    estimate: Estimate
+    height = 38.0
+
+    def draw(self, top: float, x: Scale, width: int) -> Markup:
+        y = top + self.height / 2
+        name = text(0, y + 4, self.estimate.name, class_="label")
+        return _estimate(self.estimate, y, x, name, text(width, y + 4, self.estimate.words, "end", "figure"))
+
+
+@dataclass(frozen=True)
+class _Above:
+    """A row of an interval chart with its name above it, on as many lines as it takes, and then its figure."""
+
+    estimate: Estimate
+    lines: tuple[str, ...]
+    is_figure_apart: bool
+
+    @classmethod
+    def fitting(cls, estimate: Estimate, width: int) -> "_Above":
+        lines = tuple(textwrap.wrap(estimate.name, int(width / LETTER)) or [""])
+        return cls(estimate, lines, (len(lines[-1]) + len(estimate.words) + 3) * LETTER > width)
+
+    @property
+    def height(self) -> float:
+        return 16 * (len(self.lines) + self.is_figure_apart) + 38
+
+    def draw(self, top: float, x: Scale, width: int) -> Markup:
+        names = (text(0, top + 16 * (number + 1), words, class_="label") for number, words in enumerate(self.lines))
+        last = top + 16 * (len(self.lines) + self.is_figure_apart)
+        place = (0.0, "start") if self.is_figure_apart else (float(width), "end")
+        figure = text(place[0], last, self.estimate.words, place[1], "figure")
+        return _estimate(self.estimate, last + 17, x, *names, figure)
+
+
+def _held(chart: IntervalChart) -> Iterator[float]:
+    """Every value that an axis must hold."""
+    yield 0.0
+    for estimate in chart.estimates:
+        yield from (estimate.middle, *(estimate.interval or ()), *estimate.singles)
+    for band in chart.bands:
+        yield from (band.low, band.high)
+
+
+def _sides(chart: IntervalChart, x: Scale, frame: Frame, width: int) -> Iterator[Markup]:
+    """What the two sides of 0 mean, each where it has room."""
+    below, above = f"← {chart.below}", f"{chart.above} →"
+    room = x(0) - 6, width - x(0) - 6
+    if len(below) * LETTER <= room[0]:
+        yield text(x(0) - 6, 14, below, "end")
+    if len(above) * LETTER <= room[1]:
+        yield text(x(0) + 6, 14, above)
+
+
+def _shade(band: Band, number: int, x: Scale, frame: Frame) -> Markup:
+    title = element("title", band.name)
+    return element(
+        "rect",
+        title,
+        x=x(band.low),
+        y=frame.top - 6,
+        width=x(band.high) - x(band.low),
+        height=frame.bottom - frame.top + 6,
+        class_=f"shade s{number}",
+    )
+
+
+def _estimate(estimate: Estimate, y: float, x: Scale, *words: Markup) -> Markup:
+    """A dot on its interval, and below it the single values as small dots."""
+    singles = (element("circle", cx=x(value), cy=y + 9, r=2.5, class_="single") for value in estimate.singles)
+    ends = estimate.interval or ()
+    return element(
+        "g",
+        element("title", f"{estimate.name}: {estimate.words}"),
+        *words,
+        *([line(x(ends[0]), y, x(ends[1]), y, "interval")] if ends else []),
+        *(line(x(end), y - 5, x(end), y + 5, "interval") for end in ends),
+        *singles,
+        element("circle", cx=x(estimate.middle), cy=y, r=5, class_="mark"),
+        class_=colour(estimate.place),
+    )

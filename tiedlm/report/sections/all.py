@@ -1,0 +1,22 @@
+"""Every section of a report. To add one, write its file in this folder and name it in this list."""
+
+from tiedlm.report.sections import (
+    budget,
+    frequency,
+    noise_floor,
+    parameters_and_memory,
+    tokens_to_reach,
+    training_curves,
+    tuning,
+)
+
+SECTIONS = (
+    training_curves.SECTION,
+    tuning.SECTION,
+    noise_floor.SECTION,
+    budget.SECTION,
+    tokens_to_reach.SECTION,
+    frequency.SECTION,
+    parameters_and_memory.SECTION,
+)
+"""In the order in which every format shows them."""
