@@ -11,7 +11,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from tiedlm.config.file import load_yaml, packaged_configs
+from tiedlm.config.find import packaged_configs
+from tiedlm.config.yaml_core import load_yaml
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.initialization import initialize
 from tiedlm.report.formats.terminal import render_counts

@@ -6,7 +6,8 @@ from typing import Annotated
 import pytest
 
 from tiedlm.config.base import Config, ConfigError, Execution, Name, Raw, first_difference, merge, parse, semantic
-from tiedlm.config.file import apply_settings, dump_yaml, load_yaml
+from tiedlm.config.file import apply_settings
+from tiedlm.config.yaml_core import dump_yaml, load_yaml
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.model.config import TransformerConfig
 from tiedlm.run.config import RunConfig

@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.experiment_file import EXPERIMENT
 from tiedlm.config.base import ConfigError
-from tiedlm.config.file import apply_settings, load_yaml
+from tiedlm.config.file import apply_settings
+from tiedlm.config.yaml_core import load_yaml
 from tiedlm.experiment.config import Experiment, Search
 from tiedlm.experiment.grid import settings_name, short_key
 from tiedlm.experiment.reading import experiment_from

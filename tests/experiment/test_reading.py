@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.experiment_file import EXPERIMENT
 from tiedlm.config.base import ConfigError, Raw, first_difference
-from tiedlm.config.file import apply_settings, load_yaml
+from tiedlm.config.file import apply_settings
+from tiedlm.config.yaml_core import load_yaml
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import experiment_from, is_shape, load_experiment, load_shape

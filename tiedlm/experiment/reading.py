@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse
-from tiedlm.config.file import apply_settings, find_config, read_config
+from tiedlm.config.file import apply_settings, read_config
+from tiedlm.config.find import find_config
 from tiedlm.experiment.config import Experiment, ExperimentKeys
 from tiedlm.experiment.grid import axes, check_seeds, holds, laid_over, points, search
 from tiedlm.model.config import ModelConfig, ShapeConfig

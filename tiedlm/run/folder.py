@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from tiedlm.config.base import Config, ConfigError, Problem, Raw, first_difference, parse
-from tiedlm.config.file import dump_yaml, read_config
+from tiedlm.config.file import read_config
+from tiedlm.config.yaml_core import dump_yaml
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.run.config import RunConfig
