@@ -10,6 +10,7 @@ from tiedlm.config.base import ConfigError, Problem, first_difference
 from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder, run_folders
+from tiedlm.run.layout import Layout, variant_of
 
 
 def gather(
@@ -31,7 +32,7 @@ def gather(
     stored = stored_comparison(home)
     begun = [(folder, folder.made_with()) for folder in folders]
     configs = _config_of_each_variant(begun)
-    if any(config.is_trial for config in configs.values()):
+    if any(config.is_tuning_run for config in configs.values()):
         message = "trials are no runs, they only chose settings: --details of their experiment shows them"
         raise ConfigError(Problem("", message), source=str(paths[0]))
     variants = _in_order(configs, stored)
@@ -39,7 +40,7 @@ def gather(
         raise ConfigError(Problem("--smallest-worthwhile", f"{smallest_worthwhile:g}: must be above 0 and finite"))
     chosen = _baseline(baseline, variants, stored)
     question = Question(
-        " + ".join(dict.fromkeys(folder.path.parent.parent.name for folder in folders)),
+        " + ".join(dict.fromkeys(Layout.around(folder.path).experiment_dir.name for folder in folders)),
         chosen,
         tuple(variants),
         _planned(begun, stored),
@@ -58,10 +59,10 @@ def _runs_in(path: Path) -> list[RunFolder]:
     folder = RunFolder(path)
     if folder.config_file.is_file():
         return [folder]
-    for result in sorted([*path.glob("result.json"), *path.glob("*/seed-*/result.json")]):
-        if not result.with_name("config.yaml").is_file():
+    for run in (folder, *map(RunFolder, Layout(path).run_dirs())):
+        if run.result_file.is_file() and not run.config_file.is_file():
             message = "has a result but no config.yaml; put that back, or take the result away"
-            raise ConfigError(Problem("", message), source=str(result.parent))
+            raise ConfigError(Problem("", message), source=str(run.path))
     return run_folders(path)
 
 
@@ -71,7 +72,7 @@ def _config_of_each_variant(begun: Sequence[tuple[RunFolder, RunConfig]]) -> dic
     same = {"name": "any", "seed": 0}
     for folder, own in begun:
         config = own.model_copy(update=same)
-        other, theirs = first.setdefault(folder.path.parent.name, (folder, config))
+        other, theirs = first.setdefault(variant_of(folder.path), (folder, config))
         difference = first_difference(theirs, config)
         if difference:
             key, one, another = difference
@@ -84,7 +85,7 @@ def _planned(begun: Sequence[tuple[RunFolder, RunConfig]], stored: Comparison | 
     """The seeds of what was begun, and of what was still to come: without them what there is so far is not all."""
     seeds: dict[str, set[int]] = {}
     for folder, config in begun:
-        seeds.setdefault(folder.path.parent.name, set()).add(config.seed)
+        seeds.setdefault(variant_of(folder.path), set()).add(config.seed)
     for run in stored.pending if stored else ():
         seeds.setdefault(run.variant, set()).add(run.seed)
     return {variant: tuple(sorted(own)) for variant, own in seeds.items()}

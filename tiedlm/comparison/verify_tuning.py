@@ -10,10 +10,10 @@ from tiedlm.evaluation.measures import nats_per_token
 from tiedlm.evaluation.statistics import mean
 from tiedlm.experiment.grid import settings_name, settings_of
 from tiedlm.experiment.plan_tuning import axes_of
-from tiedlm.experiment.tuning import Trial, TrialSeed, TunedVariant, Tuning, edges_of
+from tiedlm.experiment.tuning import PointScore, SeedScore, TunedVariant, Tuning, edges_of
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import TUNING
+from tiedlm.run.layout import Layout
 
 
 def trial_folders(home: Path, tuning: Tuning) -> Iterator[RunFolder]:
@@ -44,17 +44,17 @@ def check_tuning(home: Path, stored: Comparison, tuning: Tuning, checks: Checks)
             checks.check(COMPARISON_FILE, trained, tuned.settings, f"variants[{summary.name}].config")
 
 
-def _folder(home: Path, variant: str, trial: Trial, one: TrialSeed) -> RunFolder:
-    return RunFolder(home / TUNING / variant / trial.name / f"seed-{one.seed}")
+def _folder(home: Path, variant: str, trial: PointScore, one: SeedScore) -> RunFolder:
+    return RunFolder(Layout(home).tuning_run_dir(variant, trial.name, one.seed))
 
 
-def _trial_again(home: Path, tuned: TunedVariant, trial: Trial) -> Trial:
+def _trial_again(home: Path, tuned: TunedVariant, trial: PointScore) -> PointScore:
     folders = [_folder(home, tuned.variant, trial, one) for one in trial.per_seed]
     made = [_seed_again(folder) for folder in folders]
     settings = settings_of(folders[0].config(), list(trial.settings))
     nats = [one.nats_per_token for one in made if one.nats_per_token is not None]
     failures = [f"seed {one.seed}: {one.failure}" for one in made if one.nats_per_token is None]
-    return Trial(
+    return PointScore(
         settings=settings,
         name=settings_name(settings),
         nats_per_token=None if failures else mean(nats),
@@ -63,12 +63,12 @@ def _trial_again(home: Path, tuned: TunedVariant, trial: Trial) -> Trial:
     )
 
 
-def _seed_again(folder: RunFolder) -> TrialSeed:
+def _seed_again(folder: RunFolder) -> SeedScore:
     result, failure = folder.result(), folder.failure()
     seed = folder.config().seed
     if result is None:
         told = failure.message if failure else "nothing came of it"
-        return TrialSeed(seed=seed, nll=None, tokens=None, nats_per_token=None, failure=told)
+        return SeedScore(seed=seed, nll=None, tokens=None, nats_per_token=None, failure=told)
     scored = result.splits["validation"]
     nats = nats_per_token(scored.nll, scored.tokens)
-    return TrialSeed(seed=seed, nll=scored.nll, tokens=scored.tokens, nats_per_token=nats)
+    return SeedScore(seed=seed, nll=scored.nll, tokens=scored.tokens, nats_per_token=nats)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.summary import VariantSummary
-from tiedlm.experiment.tuning import Axis, Trial, TunedVariant, Tuning, cautions_in_words
+from tiedlm.experiment.tuning import Axis, PointScore, TunedVariant, Tuning, cautions_in_words
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.records import Records, Row
 
@@ -53,7 +53,7 @@ def _trial_rows(variant: TunedVariant, tuning: Tuning) -> Iterator[Row]:
             yield Row.of(f"{variant.variant}, {seed}", (_nats(score) for score in scores))
 
 
-def _cell(trial: Trial, chosen: str) -> str:
+def _cell(trial: PointScore, chosen: str) -> str:
     return f"{'* ' if trial.name == chosen else ''}{_nats(trial.nats_per_token)}"
 
 
