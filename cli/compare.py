@@ -1,7 +1,7 @@
 """`tiedlm compare`: carry out what is lacking, and show it side by side."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,33 +17,40 @@ if TYPE_CHECKING:
 app = options.new_app()
 
 
+What = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="CONFIG | FOLDER",
+        help="A config to plan and run, or folders of runs or of an experiment, whose finished runs are compared. "
+        "If none: the newest experiment under --runs-dir, else the quickstart.",
+        show_default=False,
+    ),
+]
+Details = Annotated[bool, typer.Option("--details", help="Show everything that is stored.")]
+Baseline = Annotated[str | None, typer.Option("--baseline", help="The variant the others are held against.")]
+Primary = Annotated[
+    str | None,
+    typer.Option(
+        "--primary", help="The variant whose comparison is not corrected for the others. [default: the first]"
+    ),
+]
+SmallestWorthwhile = Annotated[
+    float | None,
+    typer.Option(
+        "--smallest-worthwhile",
+        metavar="NATS",
+        help="Differences below this many nats per token count as equal. [default: 0.01]",
+    ),
+]
+
+
 @app.command()
 def compare(
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="CONFIG | FOLDER",
-            help="A config to plan and run, or folders of runs or of an experiment, whose finished runs are compared. "
-            "If none: the newest experiment under --runs-dir, else the quickstart.",
-            show_default=False,
-        ),
-    ] = None,
-    details: Annotated[bool, typer.Option("--details", help="Show everything that is stored.")] = False,
-    baseline: Annotated[str | None, typer.Option("--baseline", help="The variant the others are held against.")] = None,
-    primary: Annotated[
-        str | None,
-        typer.Option(
-            "--primary", help="The variant whose comparison is not corrected for the others. [default: the first]"
-        ),
-    ] = None,
-    smallest_worthwhile: Annotated[
-        float | None,
-        typer.Option(
-            "--smallest-worthwhile",
-            metavar="NATS",
-            help="Differences below this many nats per token count as equal. [default: 0.01]",
-        ),
-    ] = None,
+    what: What = None,
+    details: Details = False,
+    baseline: Baseline = None,
+    primary: Primary = None,
+    smallest_worthwhile: SmallestWorthwhile = None,
     settings: options.Settings = None,
     runs_dir: options.RunsDir = options.RUNS_DIR,
     cache_dir: options.CacheDir = None,
@@ -56,50 +63,61 @@ def compare(
     """Train what is lacking, then compare. Finished runs are not trained again; failed ones are listed."""
     folders, config = _sort_out(what or [], runs_dir)
     if folders:
-        from tiedlm.comparison.gather import gather
-
         _refuse_changes(settings, device, fresh, dry_run)
-        comparison, failed = gather(folders, baseline, primary, smallest_worthwhile), False
-    else:
-        changes = options.all_settings(
-            settings,
-            training__device=device,
-            baseline=baseline,
-            primary=primary,
-            smallest_worthwhile=smallest_worthwhile,
-        )
-        from tiedlm.experiment.reading import load_experiment
+        _print(_gathered(folders, baseline, primary, smallest_worthwhile), details, as_json)
+        return
+    judging = {"baseline": baseline, "primary": primary, "smallest_worthwhile": smallest_worthwhile}
+    changes = options.all_settings(settings, training__device=device, **judging)
+    cache = options.cache_folder(cache_dir)
+    if dry_run:
+        _print_forecast(config, changes, runs_dir, cache, as_json)
+        return
+    show = _announce if as_json or not sys.stdout.isatty() else partial(_show, details=details)
+    comparison = _carried_out(config, changes, runs_dir, cache, fresh, show)
+    _print(comparison, details, as_json)
+    if comparison.failures:
+        raise typer.Exit(1)
 
-        experiment, cache = load_experiment(config, changes), options.cache_folder(cache_dir)
-        if dry_run:
-            from tiedlm.experiment.complete import whole
-            from tiedlm.experiment.plan import plan
-            from tiedlm.experiment.plan_tuning import plan_tuning
 
-            from .dry_run import print_forecast
+def _gathered(
+    folders: Sequence[Path], baseline: str | None, primary: str | None, smallest_worthwhile: float | None
+) -> "Comparison":
+    from tiedlm.comparison.gather import gather
 
-            experiment = whole(experiment, runs_dir, cache)
-            runs = [*plan_tuning(experiment, runs_dir), *plan(experiment, runs_dir)]
-            print_forecast(runs, cache, as_json, experiment.waits_for_trials)
-            return
-        from tiedlm.comparison.compare import compare as carry_out_and_compare
-        from tiedlm.talk import Talk
+    return gather(folders, baseline, primary, smallest_worthwhile)
 
-        comparison = carry_out_and_compare(
-            experiment,
-            runs_dir=runs_dir,
-            cache_dir=cache,
-            fresh=fresh,
-            talk=Talk(),
-            show=_announce if as_json or not sys.stdout.isatty() else partial(_show, details=details),
-        )
-        failed = bool(comparison.failures)
+
+def _print_forecast(config: str, changes: list[str], runs_dir: Path, cache: Path, as_json: bool) -> None:
+    """What the plan would take; nothing is carried out."""
+    from tiedlm.experiment.expand import expand
+    from tiedlm.experiment.plan import plan
+    from tiedlm.experiment.plan_tuning import plan_tuning
+    from tiedlm.experiment.reading import load_experiment
+
+    from .dry_run import print_forecast
+
+    experiment = expand(load_experiment(config, changes), runs_dir, cache)
+    runs = [*plan_tuning(experiment, runs_dir), *plan(experiment, runs_dir)]
+    print_forecast(runs, cache, as_json, experiment.waits_for_tuning)
+
+
+def _carried_out(
+    config: str, changes: list[str], runs_dir: Path, cache: Path, fresh: bool, show: "Callable[[Comparison], None]"
+) -> "Comparison":
+    from tiedlm.experiment.reading import load_experiment
+
+    experiment = load_experiment(config, changes)
+    from tiedlm.comparison.compare import compare as carry_out_and_compare  # once the config is known to be right
+    from tiedlm.talk import Talk
+
+    return carry_out_and_compare(experiment, runs_dir=runs_dir, cache_dir=cache, fresh=fresh, talk=Talk(), show=show)
+
+
+def _print(comparison: "Comparison", details: bool, as_json: bool) -> None:
     if as_json:
         print_json(comparison.model_dump(mode="json"))
     else:
         _show(comparison, details)
-    if failed:
-        raise typer.Exit(1)
 
 
 def _show(comparison: "Comparison", details: bool) -> None:
@@ -111,15 +129,15 @@ def _show(comparison: "Comparison", details: bool) -> None:
 
 
 def _announce(comparison: "Comparison") -> None:
-    """How it stands, as talk: stdout is to hold the end alone."""
+    """Say the verdict so far on stderr: stdout gets the final comparison alone."""
     from tiedlm.talk import Talk
 
     Talk().say(comparison.verdict)
 
 
 def _refuse_changes(settings: list[str] | None, device: str | None, fresh: bool, dry_run: bool) -> None:
-    """Nothing is trained where folders are compared, so that what would change the training is a mistake."""
-    from tiedlm.config.base import ConfigError, Problem
+    """Refuse options of training where folders are compared, for then nothing is trained."""
+    from tiedlm.errors import ConfigError, Problem
 
     given = {"--set": settings, "--device": device, "--fresh": fresh, "--dry-run": dry_run}
     for option, value in given.items():
@@ -129,7 +147,7 @@ def _refuse_changes(settings: list[str] | None, device: str | None, fresh: bool,
 
 def _sort_out(what: Sequence[str], runs_dir: Path) -> tuple[list[Path], str]:
     """The folders to compare, or the one config to carry out."""
-    from tiedlm.config.base import ConfigError, Problem
+    from tiedlm.errors import ConfigError, Problem
     from tiedlm.run.folder import newest_experiment
     from tiedlm.talk import Talk
 

@@ -22,7 +22,8 @@ def configs(context: typer.Context, as_json: options.Json = False, debug: option
 @app.command("list")
 def show_list(as_json: options.Json = False, debug: options.Debug = False) -> None:
     """All of them, with what each is for."""
-    from tiedlm.config.file import packaged_configs, purpose
+    from tiedlm.config.copying import purpose
+    from tiedlm.config.find import packaged_configs
 
     found = {name: purpose(path) for name, path in packaged_configs().items()}
     if as_json:
@@ -38,7 +39,8 @@ def show_list(as_json: options.Json = False, debug: options.Debug = False) -> No
 @app.command("show")
 def show(name: Name, as_json: options.Json = False, debug: options.Debug = False) -> None:
     """Print one, as it is written."""
-    from tiedlm.config.file import find_config, read_text
+    from tiedlm.config.file import read_text
+    from tiedlm.config.find import find_config
 
     path = find_config(name)
     text = read_text(path)
@@ -56,7 +58,7 @@ def copy(
     debug: options.Debug = False,
 ) -> None:
     """Copy one to change it, along with those that it extends."""
-    from tiedlm.config.file import copy_config
+    from tiedlm.config.copying import copy_config
 
     copied = copy_config(name, destination)
     if as_json:

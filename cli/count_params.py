@@ -1,11 +1,15 @@
 """`tiedlm count-params`: exact counts, nothing allocated."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
 from .output import print_json
+
+if TYPE_CHECKING:
+    from tiedlm.experiment.count_params import Counted
 
 app = options.new_app()
 
@@ -30,17 +34,16 @@ def count_params(
     """Count parameters by part. Of an experiment each variant, of one run or model both it tied and it untied."""
     from tiedlm.experiment.count_params import count_configs
 
-    counted = count_configs(
-        configs or ["quickstart"],
-        settings or [],
-        options.cache_folder(cache_dir),
-        memory=memory,
-        device=device,
-    )
-    models = [model.document() for model in counted]
+    names, cache = configs or ["quickstart"], options.cache_folder(cache_dir)
+    counted = count_configs(names, settings or [], cache, memory=memory, device=device)
     if as_json:
-        print_json({"models": models})
-        return
+        print_json({"models": [model.document() for model in counted]})
+    else:
+        _show(counted)
+
+
+def _show(counted: "Sequence[Counted]") -> None:
+    """The counts, and the memory of those for which it was forecast."""
     from tiedlm.report.commands.count_params import render_counts
     from tiedlm.report.figures.memory_forecast import ModelForecast
 
@@ -49,4 +52,4 @@ def count_params(
     forecasts = [
         ModelForecast(one.name, one.tying, one.counts.non_embedding, one.footprint) for one in counted if one.footprint
     ]
-    render_counts(models, console(), forecasts)
+    render_counts([model.document() for model in counted], console(), forecasts)

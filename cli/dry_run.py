@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool, waiting: bool = False) -> None:
-    """Print the plan; `waiting`: its runs wait for its trials."""
+    """Print the plan; `waiting`: its runs wait for its tuning runs."""
     from tiedlm.experiment.dry_run import forecast
 
-    foreseen = forecast(runs, cache_dir, waiting)
+    documents = forecast(runs, cache_dir, waiting)
     if as_json:
-        print_json({"dry_run": True, "runs": foreseen})
+        print_json({"dry_run": True, "runs": documents})
         return
     from tiedlm.report.commands.dry_run import render_dry_run
 
     from .console import console
 
-    render_dry_run(foreseen, console())
+    render_dry_run(documents, console())

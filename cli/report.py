@@ -42,41 +42,45 @@ def report(
     """Print or write a stored comparison. Nothing is computed."""
     from tiedlm.comparison.comparison import load_comparison
 
-    files = {"--html": html, "--markdown": markdown, "--csv": csv, "--latex": latex}
-    asked = {option: file for option, file in files.items() if file is not None}
-    _refuse_two_documents(asked, as_json)
-    _refuse_a_place_that_is_taken(asked, experiment)
+    given = {"--html": html, "--markdown": markdown, "--csv": csv, "--latex": latex}
+    files = {option: file for option, file in given.items() if file is not None}
+    _refuse_two_documents(files, as_json)
+    _refuse_a_place_that_is_taken(files, experiment)
     comparison = load_comparison(experiment)
     if plots is not None:
         _write_plots(comparison, plots)
-    for option, file in asked.items():
+    for option, file in files.items():
         _write(_WRITERS[option](comparison), file)
     if as_json:
         print_json(comparison.model_dump(mode="json"))
-    elif not asked and plots is None:
-        from tiedlm.report.formats.terminal import render_comparison
-
-        from .console import console
-
-        render_comparison(comparison, console(), details)
+    elif not files and plots is None:
+        _show(comparison, details)
 
 
-def _refuse_two_documents(asked: Mapping[str, Path], as_json: bool) -> None:
+def _show(comparison: "Comparison", details: bool) -> None:
+    from tiedlm.report.formats.terminal import render_comparison
+
+    from .console import console
+
+    render_comparison(comparison, console(), details)
+
+
+def _refuse_two_documents(files: Mapping[str, Path], as_json: bool) -> None:
     """stdout holds one document."""
     from tiedlm.config.base import ConfigError, Problem
 
-    on_stdout = [option for option, file in asked.items() if str(file) == "-"] + (["--json"] if as_json else [])
+    on_stdout = [option for option, file in files.items() if str(file) == "-"] + (["--json"] if as_json else [])
     if len(on_stdout) > 1:
         first, second = on_stdout[:2]
         raise ConfigError(Problem(second, f"and {first} would both be on stdout: give one of them a file"))
 
 
-def _refuse_a_place_that_is_taken(asked: Mapping[str, Path], experiment: Path) -> None:
+def _refuse_a_place_that_is_taken(files: Mapping[str, Path], experiment: Path) -> None:
     """One file holds one document, and what a report is made of is not written over."""
     from tiedlm.config.base import ConfigError, Problem
 
     taken: dict[Path, str] = {}
-    for option, file in asked.items():
+    for option, file in files.items():
         place = file.resolve()
         if str(file) != "-" and place in taken:
             raise ConfigError(Problem(option, f"{file} is the file of {taken[place]} too: give it another"))

@@ -1,11 +1,15 @@
 """`tiedlm train`: one run."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
 from .output import print_json
+
+if TYPE_CHECKING:
+    from tiedlm.run.result import RunResult
 
 app = options.new_app()
 
@@ -27,29 +31,32 @@ def train(
     debug: options.Debug = False,
 ) -> None:
     """Train one variant with one seed. The result is scored and kept; a run that was stopped goes on."""
-    from tiedlm.experiment.complete import whole
+    from tiedlm.experiment.expand import expand
     from tiedlm.experiment.plan import pick
     from tiedlm.experiment.reading import load_experiment
-    from tiedlm.run.layout import place
+    from tiedlm.run.layout import Run
     from tiedlm.talk import Talk
 
-    cache = options.cache_folder(cache_dir)
-    asked = load_experiment(config, options.all_settings(settings, training__device=device))
-    experiment = whole(asked, runs_dir, cache, None if dry_run else Talk())
-    run = place(pick(experiment, variant, seed), runs_dir)
+    cache, changes = options.cache_folder(cache_dir), options.all_settings(settings, training__device=device)
+    experiment = expand(load_experiment(config, changes), runs_dir, cache, None if dry_run else Talk())
+    run = Run(pick(experiment, variant, seed), runs_dir)
     if dry_run:
         from .dry_run import print_forecast
 
-        print_forecast([run], cache, as_json, experiment.waits_for_trials)
+        print_forecast([run], cache, as_json, experiment.waits_for_tuning)
         return
     from tiedlm.experiment.carry_out import train as train_run
 
     result = train_run(experiment, run, cache_dir=cache, fresh=fresh, talk=Talk())
     if as_json:
         print_json(result.model_dump(mode="json"))
-        return
+    else:
+        _show(result, run.directory)
+
+
+def _show(result: "RunResult", directory: Path) -> None:
     from tiedlm.report.commands.train import render_run
 
     from .console import console
 
-    render_run(result, console(), run.directory)
+    render_run(result, console(), directory)

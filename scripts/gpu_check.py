@@ -26,7 +26,7 @@ from tiedlm.forecast.memory import Target, predict_peak  # noqa: E402
 from tiedlm.run.config import RunConfig  # noqa: E402
 from tiedlm.run.layout import Run  # noqa: E402
 from tiedlm.run.micro_batch import agree, fits  # noqa: E402
-from tiedlm.run.probe import measure, trial  # noqa: E402
+from tiedlm.run.probe import build_probe, measure  # noqa: E402
 from tiedlm.talk import SILENT  # noqa: E402
 from tiedlm.training.trainer import Training  # noqa: E402
 
@@ -67,7 +67,7 @@ class Check:
 
     def training(self, config: RunConfig) -> Training:
         rows = config.training.batch_size
-        return trial(config, rows, self.vocab_size, num_rows=rows)
+        return build_probe(config, rows, self.vocab_size, num_rows=rows)
 
     def memory(self) -> Iterator[str]:
         head = ("predicted", "allocated")
@@ -116,7 +116,7 @@ class Check:
     def micro_batch(self) -> Iterator[str]:
         configs = [self.config(tying, micro_batch_size="auto") for tying in ("tied", "untied")]
         with tempfile.TemporaryDirectory() as folder:
-            runs = [Run(config, Path(folder) / "gpu-check" / config.variant / "seed-0") for config in configs]
+            runs = [Run(config, Path(folder)) for config in configs]
             (Path(folder) / "gpu-check").mkdir()
             size = agree(runs, self.vocab_size, SILENT)
         assert 1 <= size <= self.sizes["batch_size"]

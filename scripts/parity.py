@@ -18,7 +18,9 @@ from pathlib import Path
 
 from tiedlm.comparison.compare import compare
 from tiedlm.comparison.statistics import PairedDifference, mean, paired_difference, sample_sd
-from tiedlm.config.file import apply_settings, dump_yaml, find_config, read_config
+from tiedlm.config.file import apply_settings, read_config
+from tiedlm.config.find import find_config
+from tiedlm.config.yaml_core import dump_yaml
 from tiedlm.data.cache_dir import default_cache_dir
 from tiedlm.errors import ConfigError, RunError
 from tiedlm.experiment.config import Experiment, ExperimentKeys

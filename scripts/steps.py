@@ -16,7 +16,7 @@ from torch import Tensor
 from tiedlm.kernels import nll as head
 from tiedlm.model.parameters import flops_per_token
 from tiedlm.run.config import RunConfig
-from tiedlm.run.probe import trial
+from tiedlm.run.probe import build_probe
 from tiedlm.training.memory import is_out_of_memory, read_peaks, reset_peaks
 
 LEAN, FULL = "lean", "full"
@@ -92,7 +92,7 @@ class Stopwatch:
 
     def _measured(self, shape: Shape, way: Way, batch_size: int) -> Measured:
         config = shape.config(way.tying, batch_size, self.device.type, self.precision, compiled=way.compiled)
-        training = trial(config, batch_size, shape.vocab_size, num_rows=batch_size)
+        training = build_probe(config, batch_size, shape.vocab_size, num_rows=batch_size)
         flops = flops_per_token(training.model, shape.seq_len)
         if training.machine.compile:
             training.model.compile()

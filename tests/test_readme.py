@@ -15,7 +15,8 @@ from cli.app import COMMANDS, command
 from tests.support.pages import PAGES, ROOT, Page, page
 from tests.support.vocabulary import EXAMPLE, check_mapping, config_keys, is_key, is_written, words
 from tiedlm.config.base import Config
-from tiedlm.config.file import load_yaml, packaged_configs
+from tiedlm.config.find import packaged_configs
+from tiedlm.config.yaml_core import load_yaml
 from tiedlm.experiment.count_params import count_configs
 from tiedlm.experiment.reading import load_experiment, load_shape
 from tiedlm.initialization import initialize

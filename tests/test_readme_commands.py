@@ -18,7 +18,7 @@ from tiedlm.experiment.count_params import count_configs
 from tiedlm.experiment.plan import pick, plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import RunFolder, to_json
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 
 COMMANDS = [command for found in PAGES for command in found.commands()]
 SMALL = ["model.dim=16", "model.num_layers=1", "model.num_heads=2", "data.seq_len=64", "data.tokenizer={type: byte}"]
@@ -53,7 +53,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Run:
     text = home / "text.txt"
     text.write_text("".join(f"Paragraph {number} says that it is one.\n\n" for number in range(100)))
     settings = [*SMALL, f"data.corpus={{type: text, file: {text}}}"]
-    small = place(pick(load_experiment("quickstart", settings), "tied", 0), home / "runs")
+    small = Run(pick(load_experiment("quickstart", settings), "tied", 0), home / "runs")
     carry_out(small)
     return small
 

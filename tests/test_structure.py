@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tiedlm.config.file import packaged_configs
+from tiedlm.config.find import packaged_configs
 from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
 
 ROOT = Path(__file__).parent.parent

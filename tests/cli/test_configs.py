@@ -7,7 +7,9 @@ import pytest
 
 from cli.main import main
 from tiedlm.config.base import ConfigError
-from tiedlm.config.file import copy_config, packaged_configs, purpose, read_config
+from tiedlm.config.copying import copy_config, purpose
+from tiedlm.config.file import read_config
+from tiedlm.config.find import packaged_configs
 from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
 
 

@@ -20,7 +20,7 @@ from tests.support.small_runs import (
     steps,
     wait_for,
 )
-from tiedlm.comparison.compare import compare, lacking_runs
+from tiedlm.comparison.compare import compare, unfinished_runs
 from tiedlm.comparison.comparison import Comparison, load_comparison
 from tiedlm.comparison.documents import FEWEST_DOCUMENTS
 from tiedlm.comparison.gather import gather
@@ -30,7 +30,7 @@ from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick, plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import place
+from tiedlm.run.layout import Run
 from tiedlm.run.result import RunResult
 from tiedlm.talk import SILENT
 
@@ -54,7 +54,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Experiment
     folder = tmp_path_factory.mktemp("compared")
     experiment = experiment_with(folder, WILD, "seeds=[0, 1]")
     for variant, seed in (("untied", 0), ("tied", 1), ("untied", 1)):
-        carry_out(place(pick(experiment, variant, seed), folder / "runs"))
+        carry_out(Run(pick(experiment, variant, seed), folder / "runs"))
     shown: list[Comparison] = []
     heard = Heard()
     return folder, experiment, compare_in(folder, experiment, shown, heard), shown, heard
@@ -104,7 +104,7 @@ def test_a_second_call_starts_nothing_and_writes_nothing(
     assert compare_in(folder, experiment, shown) == comparison
     assert time.monotonic() - began < 0.5, "no process can start in that time"
     assert (stamps(folder), shown) == (before, [])
-    assert lacking_runs(plan(experiment, folder / "runs")) == [], "what diverged would diverge again"
+    assert unfinished_runs(plan(experiment, folder / "runs")) == [], "what diverged would diverge again"
 
 
 def test_what_is_stored_is_made_anew_when_a_result_changes(
@@ -135,7 +135,7 @@ def test_a_run_is_lacking_again_when_its_result_is_gone(
     file = folder / "runs" / "small" / "untied" / "seed-1" / "result.json"
     kept = file.read_text()
     file.unlink()
-    lacking = lacking_runs(plan(experiment, folder / "runs"))
+    lacking = unfinished_runs(plan(experiment, folder / "runs"))
     file.write_text(kept)
     assert [run.label for run in lacking] == ["untied seed 1"]
 
@@ -262,13 +262,13 @@ def test_two_single_runs_of_one_experiment_are_compared(tmp_path: Path) -> None:
         line = f"  {other}: {{model: {{tying: {{type: {other}}}}}}}\n"
         experiment = load_experiment(small_config(tmp_path, line, ""))
         assert list(experiment.variants) == [variant]
-        results.append(carry_out(place(pick(experiment), tmp_path / "runs")))
+        results.append(carry_out(Run(pick(experiment), tmp_path / "runs")))
     comparison = gather([tmp_path / "runs" / "small"])
     assert [variant.name for variant in comparison.variants] == ["tied", "untied"]
     for shown, result in zip(comparison.variants, results, strict=True):
         assert shown.splits["test"].nll == result.splits["test"].nll
     assert len(comparison.differences) == 2
-    assert lacking_runs(plan(load_experiment(small_config(tmp_path)), tmp_path / "runs")) == []
+    assert unfinished_runs(plan(load_experiment(small_config(tmp_path)), tmp_path / "runs")) == []
 
 
 def test_a_folder_that_cannot_be_written_to_can_still_be_compared(tmp_path: Path) -> None:
@@ -280,11 +280,11 @@ def test_a_folder_that_cannot_be_written_to_can_still_be_compared(tmp_path: Path
 
 def test_m03_a_variant_that_no_memory_holds_leaves_the_others_alone_and_is_tried_again(tmp_path: Path) -> None:
     experiment = experiment_with(tmp_path, HUGE)
-    carry_out(place(pick(experiment, "untied"), tmp_path / "runs"))
+    carry_out(Run(pick(experiment, "untied"), tmp_path / "runs"))
     comparison = compare_in(tmp_path, experiment, [])
     assert [(failure.variant, failure.kind) for failure in comparison.failures] == [("huge", "out_of_memory")]
     assert [variant.name for variant in comparison.variants] == ["tied", "untied"]
-    assert [run.label for run in lacking_runs(plan(experiment, tmp_path / "runs"))] == ["huge seed 0"]
+    assert [run.label for run in unfinished_runs(plan(experiment, tmp_path / "runs"))] == ["huge seed 0"]
 
 
 def test_an_interrupt_stops_the_comparison_and_not_only_the_run(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tiedlm.comparison.analyses.noise_floor import NoiseFloor
 from tiedlm.comparison.comparison import Pending, store_comparison
 from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
-from tiedlm.experiment.complete import whole
+from tiedlm.experiment.expand import expand
 from tiedlm.experiment.plan import plan
 
 
@@ -21,7 +21,7 @@ def experiment_in(folder: Path, *settings: str) -> Path:
     """Three seeds with a noise floor, finished and not yet compared."""
     asked = small_experiment(folder, "seeds=[0, 1, 2]", "noise_floor=true", *settings)
     draw = np.random.default_rng(0)
-    for run in plan(whole(asked, folder / "runs", folder / "cache"), folder / "runs"):
+    for run in plan(expand(asked, folder / "runs", folder / "cache"), folder / "runs"):
         store_run(run, draw)
     return folder / "runs" / "small"
 

@@ -22,7 +22,9 @@ from pydantic.fields import FieldInfo
 
 from cli.main import main
 from tiedlm.config.base import ConfigError, Raw, merge
-from tiedlm.config.file import dump_yaml, find_config, load_yaml, read_config
+from tiedlm.config.file import read_config
+from tiedlm.config.find import find_config
+from tiedlm.config.yaml_core import dump_yaml, load_yaml
 from tiedlm.experiment.config import ExperimentKeys
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import experiment_from, load_experiment

@@ -18,7 +18,8 @@ from tiedlm.config.base import (
     parse,
     semantic,
 )
-from tiedlm.config.file import apply_settings, dump_yaml, load_yaml
+from tiedlm.config.file import apply_settings
+from tiedlm.config.yaml_core import dump_yaml, load_yaml
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.model.config import TransformerConfig
 from tiedlm.run.config import RunConfig

@@ -8,17 +8,10 @@ from typing import Any
 import pytest
 
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.config.file import (
-    MAX_BYTES,
-    apply_settings,
-    copy_config,
-    dump_yaml,
-    find_config,
-    load_yaml,
-    packaged_configs,
-    read_config,
-    read_text,
-)
+from tiedlm.config.copying import copy_config
+from tiedlm.config.file import MAX_BYTES, apply_settings, read_config, read_text
+from tiedlm.config.find import find_config, packaged_configs
+from tiedlm.config.yaml_core import dump_yaml, load_yaml
 
 
 @pytest.mark.parametrize(

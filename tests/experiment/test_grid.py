@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.experiment_file import EXPERIMENT
 from tiedlm.config.base import ConfigError
-from tiedlm.config.file import apply_settings, load_yaml
+from tiedlm.config.yaml_core import load_yaml
 from tiedlm.experiment.config import Experiment, Search
 from tiedlm.experiment.grid import settings_name, short_key
 from tiedlm.experiment.reading import experiment_from
@@ -16,8 +16,7 @@ RATES = "tune={grid: {training.learning_rate: [1e-3, 2e-3]}, seeds: [100]}"
 
 
 def experiment(*settings: str, text: str = EXPERIMENT) -> Experiment:
-    raw = apply_settings(load_yaml(text, "file"), list(settings))
-    return experiment_from(raw, "file", list(settings))
+    return experiment_from(load_yaml(text, "file"), "file", settings)
 
 
 def search(*settings: str, text: str = EXPERIMENT) -> Search:
@@ -70,7 +69,7 @@ def test_a_setting_that_others_hang_on_is_tried_as_if_it_stood_in_the_file() -> 
 def test_a_file_without_variants_can_be_tuned_too() -> None:
     raw = load_yaml(EXPERIMENT, "file")
     del raw["variants"]
-    found = experiment_from(apply_settings(raw, [RATES])).search
+    found = experiment_from(raw, settings=[RATES]).search
     assert found is not None and list(found.candidates) == ["tied"]
 
 

@@ -14,20 +14,21 @@ from tiedlm.comparison.analyses.budget import Budget
 from tiedlm.comparison.compare import compare
 from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
-from tiedlm.experiment.complete import whole
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.count_params import count_configs
+from tiedlm.experiment.counts_cache import CountsCache
 from tiedlm.experiment.dry_run import forecast
+from tiedlm.experiment.expand import expand
 from tiedlm.experiment.match import inner_width, sizes_in_words, with_matches
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.sizes import TOLERANCE
-from tiedlm.experiment.stored_counts import FILE, KnownCounts
 from tiedlm.forecast.counts import count_model
-from tiedlm.forecast.vocabulary import vocab_size_of
+from tiedlm.forecast.vocabulary import forecast_vocab_size
 from tiedlm.model.counts import ParameterCounts
 from tiedlm.report.commands.dry_run import render_dry_run
 from tiedlm.run.config import RunConfig
+from tiedlm.run.layout import Layout
 from tiedlm.talk import SILENT
 
 V = 8192
@@ -146,15 +147,15 @@ def test_twice_is_once(tmp_path: Path) -> None:
 def test_the_great_experiments_can_be_matched(name: str, tmp_path: Path) -> None:
     settings = ["match=parameters", *(["model.vocab_size=267735"] if "word" in name else [])]
     experiment = load_experiment(name, settings)
-    asked = {variant: config for variant, config in experiment.asked.items() if variant != experiment.baseline}
+    others = {name: config for name, config in experiment.variants_of_file.items() if name != experiment.baseline}
 
     def count(config: RunConfig) -> ParameterCounts:
-        vocab_size = vocab_size_of(config.model, config.data, tmp_path)
+        vocab_size = forecast_vocab_size(config.model, config.data, tmp_path)
         return count_model(config.model, vocab_size, config.max_seq_len, config.data.seq_len)
 
     matched = with_matches(experiment, count)
     target = count(matched.variants[experiment.baseline]).total
-    for variant, config in asked.items():
+    for variant, config in others.items():
         if abs(count(config).total - target) > TOLERANCE * target:
             for suffix in ("+width", "+depth"):
                 assert abs(count(matched.variants[variant + suffix]).total - target) <= 0.001 * target
@@ -183,13 +184,13 @@ def test_the_text_is_got_ready_where_it_counts_and_a_dry_look_leaves_nothing_beh
     experiment = load_experiment(tmp_path / "small.yaml", ["match=parameters", "model.dim=32"])
     runs, cache = tmp_path / "runs", tmp_path / "cache"
     with pytest.raises(ConfigError, match="tiedlm prepare"):
-        whole(experiment, runs, cache)
+        expand(experiment, runs, cache)
     assert not runs.exists()
-    grown = whole(experiment, runs, cache, SILENT)
+    grown = expand(experiment, runs, cache, SILENT)
     assert len(grown.variants) == 4
-    kept = json.loads((runs / "small" / FILE).read_text())
+    kept = json.loads((runs / "small" / "counts.json").read_text())
     assert len(kept["vocab_sizes"]) == 1
-    assert whole(experiment, runs, tmp_path / "another-cache") == grown, "V is remembered where the text is gone"
+    assert expand(experiment, runs, tmp_path / "another-cache") == grown, "V is remembered where the text is gone"
 
 
 _LIGHT = """
@@ -197,35 +198,35 @@ import sys
 from pathlib import Path
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.forecast.vocabulary import vocab_size_of
-from tiedlm.experiment.complete import whole
+from tiedlm.forecast.vocabulary import forecast_vocab_size
+from tiedlm.experiment.expand import expand
 folder = Path(sys.argv[1])
 experiment = load_experiment(folder / "small.yaml", ["match=parameters"])
-print(*whole(experiment, folder / "runs", folder / "cache").variants, "torch" in sys.modules)
+print(*expand(experiment, folder / "runs", folder / "cache").variants, "torch" in sys.modules)
 """
 
 
 def test_what_was_counted_needs_no_torch_again_and_another_model_is_counted_anew(tmp_path: Path) -> None:
     runs, cache = tmp_path / "runs", tmp_path / "cache"
-    whole(experiment_of(tmp_path, "match=parameters"), runs, cache, SILENT)
-    file = runs / "small" / FILE
+    expand(experiment_of(tmp_path, "match=parameters"), runs, cache, SILENT)
+    file = runs / "small" / "counts.json"
     before = file.read_bytes()
     command = [sys.executable, "-c", _LIGHT, str(tmp_path)]
     light = subprocess.run(command, capture_output=True, text=True, env=environment(), check=True)
     assert light.stdout.split() == ["tied", "untied", "tied+width", "tied+depth", "False"]
     other = experiment_of(tmp_path, "match=parameters", "model.dim=32")
-    assert whole(other, runs, cache) == with_matches(other, count_of)
+    assert expand(other, runs, cache) == with_matches(other, count_of)
     assert file.read_bytes() == before, "nothing is written where nothing is carried out"
 
 
 def test_a_file_of_counts_that_cannot_be_read_is_made_anew(tmp_path: Path) -> None:
     experiment = experiment_of(tmp_path, "match=parameters")
-    file = tmp_path / "runs" / "small" / FILE
+    file = tmp_path / "runs" / "small" / "counts.json"
     file.parent.mkdir(parents=True)
     file.write_text('{"counts": 3}')
-    grown = whole(experiment, tmp_path / "runs", tmp_path / "cache", SILENT)
+    grown = expand(experiment, tmp_path / "runs", tmp_path / "cache", SILENT)
     assert json.loads(file.read_text())["counts"]
-    counts = KnownCounts(file.parent, tmp_path / "cache")
+    counts = CountsCache(Layout(file.parent), tmp_path / "cache")
     assert counts(grown.variants["tied+width"]).total == count_of(grown.variants["tied+width"]).total
 
 
@@ -233,7 +234,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
     small_config(tmp_path)
     counted = count_configs([str(tmp_path / "small.yaml")], ["match=parameters"], tmp_path / "cache")
     assert [model.name for model in counted] == ["tied", "untied", "tied+width", "tied+depth"]
-    experiment = whole(experiment_of(tmp_path, "match=parameters"), tmp_path / "runs", tmp_path / "cache")
+    experiment = expand(experiment_of(tmp_path, "match=parameters"), tmp_path / "runs", tmp_path / "cache")
     foreseen = forecast(plan(experiment, tmp_path / "runs"), tmp_path / "cache")
     for model, run in zip(counted, foreseen, strict=True):
         assert (run["parameters"], run["flops_per_token"]) == (model.counts.total, model.counts.flops_per_token)
@@ -258,7 +259,7 @@ def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:
 
 def test_matched_runs_are_told_of_before_they_train_and_are_pairs_by_their_batches(tmp_path: Path) -> None:
     runs, cache = tmp_path / "runs", tmp_path / "cache"
-    experiment = whole(experiment_of(tmp_path, "match=parameters"), runs, cache, SILENT)
+    experiment = expand(experiment_of(tmp_path, "match=parameters"), runs, cache, SILENT)
     *before, _ = plan(experiment, runs)
     for run in before:
         carry_out(run)

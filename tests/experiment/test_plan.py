@@ -8,7 +8,7 @@ from tests.support.small_runs import small_config, small_experiment
 from tiedlm.config.base import ConfigError
 from tiedlm.experiment.plan import pick, plan
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 
 
 def test_seeds_are_the_outer_loop_so_that_a_broken_night_leaves_pairs(tmp_path: Path) -> None:
@@ -52,9 +52,8 @@ def test_one_run_is_picked_by_its_variant_and_by_the_first_seed_or_any(tmp_path:
     experiment = small_experiment(tmp_path, "seeds=[4, 5]")
     assert pick(experiment, "untied") == experiment.run_config("untied", 4)
     assert pick(experiment, "tied", 77).seed == 77
-    assert place(pick(experiment, "tied", 5), Path("r")) == Run(
-        experiment.run_config("tied", 5), Path("r/small/tied/seed-5")
-    )
+    assert Run(pick(experiment, "tied", 5), Path("r")).directory == Path("r/small/tied/seed-5")
+    assert pick(experiment, "tied", 5) == experiment.run_config("tied", 5)
 
 
 def test_where_there_is_one_variant_none_need_be_named(tmp_path: Path) -> None:

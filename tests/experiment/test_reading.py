@@ -6,16 +6,15 @@ import pytest
 
 from tests.support.experiment_file import EXPERIMENT
 from tiedlm.config.base import ConfigError, Raw, first_difference
-from tiedlm.config.file import apply_settings, load_yaml
+from tiedlm.config.yaml_core import load_yaml
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import experiment_from, is_shape, load_experiment, load_shape
-from tiedlm.run.layout import place
+from tiedlm.run.layout import Run
 
 
 def experiment(*settings: str, text: str = EXPERIMENT) -> Experiment:
-    raw = apply_settings(load_yaml(text, "file"), list(settings))
-    return experiment_from(raw, settings=list(settings))
+    return experiment_from(load_yaml(text, "file"), settings=settings)
 
 
 def problems(*settings: str, text: str = EXPERIMENT) -> dict[str, str]:
@@ -27,7 +26,7 @@ def problems(*settings: str, text: str = EXPERIMENT) -> dict[str, str]:
 def single(*settings: str) -> Experiment:
     raw: Raw = load_yaml(EXPERIMENT, "file")
     del raw["seeds"], raw["variants"]
-    return experiment_from(apply_settings(raw, list(settings)), settings=list(settings))
+    return experiment_from(raw, settings=settings)
 
 
 def test_an_experiment_is_its_variants_and_its_seeds_in_the_order_of_the_file() -> None:
@@ -204,6 +203,6 @@ def test_mistakes_in_a_file_say_which_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arm", ["tied", "untied"])
 def test_the_arms_of_wikitext_103_and_their_experiment_share_runs(arm: str, tmp_path: Path) -> None:
     alone, whole = load_experiment(f"{arm}.yaml"), load_experiment("wikitext103.yaml")
-    run = place(pick(alone), tmp_path)
-    assert run == place(pick(whole, arm, run.config.seed), tmp_path)
+    run = Run(pick(alone), tmp_path)
+    assert run == Run(pick(whole, arm, run.config.seed), tmp_path)
     assert run.config.seed in whole.seeds

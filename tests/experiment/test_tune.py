@@ -17,15 +17,15 @@ from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
 from tiedlm.data.prepare import prepare
 from tiedlm.errors import Interrupted, RunError
-from tiedlm.experiment.carry_out import lacking_runs, train
-from tiedlm.experiment.complete import whole
+from tiedlm.experiment.carry_out import train, unfinished_runs
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.expand import expand
 from tiedlm.experiment.plan import pick, plan
 from tiedlm.experiment.plan_tuning import plan_tuning
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.tune import tune
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 from tiedlm.run.setup import open_run
 
 RATES = "tune={grid: {training.learning_rate: [1e-3, 1e-2]}, seeds: [100]}"
@@ -59,10 +59,10 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Experiment
     *trials, last = plan_tuning(experiment, runs)
     for run in trials:
         carry_out_trial(run, folder)
-    assert whole(experiment, runs, cache) == experiment, "nothing is chosen before all have ended"
+    assert expand(experiment, runs, cache) == experiment, "nothing is chosen before all have ended"
     with pytest.raises(ConfigError, match="not chosen yet"):
-        train(experiment, place(pick(experiment, "tied"), runs), cache_dir=cache)
-    assert [run.label for run in lacking_runs(plan_tuning(experiment, runs))] == [last.label]
+        train(experiment, Run(pick(experiment, "tied"), runs), cache_dir=cache)
+    assert [run.label for run in unfinished_runs(plan_tuning(experiment, runs))] == [last.label]
     heard = Heard()
     for run in plan(tune(experiment, runs_dir=runs, cache_dir=cache, talk=heard), runs):
         carry_out(run)
@@ -97,7 +97,7 @@ def test_a_trial_does_not_read_the_test_split(tmp_path: Path) -> None:
     before, after = (RunFolder(run.directory).result() for run in (trial, again))
     assert before is not None and after is not None
     assert (before.splits, before.hashes) == (after.splits, after.hashes)
-    run = place(pick(experiment, "tied"), tmp_path / "runs")
+    run = Run(pick(experiment, "tied"), tmp_path / "runs")
     assert cache_of(run) == tmp_path / "cache"
     with pytest.raises(IndexError):
         carry_out(run)
@@ -108,12 +108,12 @@ def test_each_variant_is_run_with_what_cost_least_on_validation(
 ) -> None:
     folder, experiment, comparison, heard = compared
     assert comparison.tuning is not None
-    it = whole(experiment, folder / "runs", folder / "cache")
+    it = expand(experiment, folder / "runs", folder / "cache")
     for variant in ("tied", "untied"):
         costs = {}
         for run in plan_tuning(experiment, folder / "runs"):
             result = RunFolder(run.directory).result()
-            if result is not None and run.config.trial_of == variant:
+            if result is not None and run.config.tuning_of == variant:
                 costs[run.config.training.learning_rate] = result.splits["validation"].nll
         best = min(costs, key=lambda rate: costs[rate])
         assert it.variants[variant].training.learning_rate == best
@@ -155,9 +155,9 @@ def test_a_larger_grid_reuses_the_trials_there_are_and_its_runs_wait(
 ) -> None:
     folder, _, _, _ = compared
     larger = experiment_in(folder, "tune.grid.training.learning_rate=[1e-2, 2e-2, 1e-3]")
-    lacking = lacking_runs(plan_tuning(larger, folder / "runs"))
+    lacking = unfinished_runs(plan_tuning(larger, folder / "runs"))
     assert [run.label for run in lacking] == ["tied learning_rate=0.02 seed 100", "untied learning_rate=0.02 seed 100"]
-    assert whole(larger, folder / "runs", folder / "cache").waits_for_trials
+    assert expand(larger, folder / "runs", folder / "cache").waits_for_tuning
 
 
 def test_trials_of_another_recipe_are_refused_before_anything_trains(
@@ -169,7 +169,7 @@ def test_trials_of_another_recipe_are_refused_before_anything_trains(
         compare_in(folder, other)
     assert error.value.problems[0].key == "training.batch_size"
     assert stamps(folder) == before
-    assert whole(other, folder / "runs", folder / "cache").waits_for_trials
+    assert expand(other, folder / "runs", folder / "cache").waits_for_tuning
 
 
 def test_a_dry_run_shows_the_trials_and_which_runs_wait_for_them(
@@ -182,7 +182,9 @@ def test_a_dry_run_shows_the_trials_and_which_runs_wait_for_them(
     assert main([*command, "--json"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
     trials = plan_tuning(experiment, folder / "runs")
-    assert [(run["trial_of"], run["label"]) for run in runs[:4]] == [(run.config.trial_of, run.label) for run in trials]
+    assert [(run["trial_of"], run["label"]) for run in runs[:4]] == [
+        (run.config.tuning_of, run.label) for run in trials
+    ]
     assert [(run["trial_of"], run["variant"], run["state"]) for run in runs[4:]] == [
         (None, "tied", "finished"),
         (None, "untied", "finished"),
@@ -246,7 +248,7 @@ def test_an_interrupted_tuning_goes_on_where_it_was_and_a_fresh_one_starts_again
     in_this_process.at_step = stop_in_the_third
     with pytest.raises(Interrupted):
         tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache")
-    assert [run.label for run in lacking_runs(trials)] == [run.label for run in trials[2:]]
+    assert [run.label for run in unfinished_runs(trials)] == [run.label for run in trials[2:]]
     first = tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache")
     assert len(steps_done) == 4 * 6, "no step was taken twice"
     assert tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache") == first

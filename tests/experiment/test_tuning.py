@@ -9,8 +9,8 @@ from tests.support.finished_runs import run_result, split_result
 from tests.support.small_runs import small_config
 from tiedlm.config.base import ConfigError
 from tiedlm.errors import RunError
-from tiedlm.experiment.complete import whole
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.expand import expand
 from tiedlm.experiment.plan import pick, plan
 from tiedlm.experiment.plan_tuning import Outcomes, choose, plan_tuning, tuned
 from tiedlm.experiment.reading import load_experiment
@@ -41,7 +41,7 @@ def outcome(run: Run, nats: float | str) -> RunResult | RunFailure:
 def outcomes(trials: list[Run], tied: list[Any], untied: list[Any]) -> Outcomes:
     """By variant, in the order of the plan."""
     left = {"tied": iter(tied), "untied": iter(untied)}
-    return {run.directory: outcome(run, next(left[run.config.trial_of])) for run in trials if run.config.trial_of}
+    return {run.directory: outcome(run, next(left[run.config.tuning_of])) for run in trials if run.config.tuning_of}
 
 
 def chosen(folder: Path, tied: list[Any], untied: list[Any], **experiment: Any) -> Tuning:
@@ -58,7 +58,7 @@ def test_trials_are_the_same_for_all_variants_and_stand_apart_from_runs(tmp_path
         for variant in ("tied", "untied")
     ]
     for run in trials:
-        assert run.config.is_trial and run.home == Path("runs/small")
+        assert run.config.is_tuning_run and run.layout.experiment_dir == Path("runs/small")
         assert run.label == f"{run.directory.parts[-3]} {run.config.variant} seed {run.config.seed}"
     assert {run.config.training.learning_rate for run in trials} == {1e-3, 2e-3}
 
@@ -75,7 +75,7 @@ def test_trials_are_not_found_as_runs(tmp_path: Path) -> None:
 def test_an_experiment_that_tunes_nothing_has_no_trials(tmp_path: Path) -> None:
     plain = load_experiment(small_config(tmp_path))
     assert plan_tuning(plain, RUNS) == []
-    assert whole(plain, tmp_path / "runs", tmp_path / "cache") == plain
+    assert expand(plain, tmp_path / "runs", tmp_path / "cache") == plain
 
 
 def test_each_variant_gets_its_own_best_by_the_mean_over_the_seeds(tmp_path: Path) -> None:
@@ -98,14 +98,14 @@ def test_of_equals_the_first_in_the_grid_is_taken(tmp_path: Path) -> None:
 
 def test_the_runs_take_what_was_chosen_and_nothing_else_changes(tmp_path: Path) -> None:
     asked = experiment_of(tmp_path)
-    assert asked.waits_for_trials
+    assert asked.waits_for_tuning
     tuning = choose(asked, outcomes(plan_tuning(asked, RUNS), [4.0, 3.5, 4.0], [3.9, 4.0, 3.8]), RUNS)
     it = tuned(asked, tuning)
-    assert not it.waits_for_trials
+    assert not it.waits_for_tuning
     for variant, rate in (("tied", 2e-3), ("untied", 4e-3)):
         plain = load_experiment(small_config(tmp_path), ["seeds=[0, 1]", f"training.learning_rate={rate}"])
         assert it.run_config(variant, 1) == plain.run_config(variant, 1)
-    assert (it.seeds, it.baseline, it.asked.keys()) == (asked.seeds, asked.baseline, asked.variants.keys())
+    assert (it.seeds, it.baseline, it.variants_of_file.keys()) == (asked.seeds, asked.baseline, asked.variants.keys())
 
 
 def test_a_trial_that_diverged_is_worse_than_any_and_is_said(tmp_path: Path) -> None:
@@ -170,9 +170,9 @@ def test_a_run_may_not_have_a_seed_of_the_trials(tmp_path: Path) -> None:
 
 def test_what_a_plan_adds_is_made_of_the_tuned_variants(tmp_path: Path) -> None:
     asked = experiment_of(tmp_path, RATES, (100,), "noise_floor=true")
-    early = whole(asked, tmp_path / "runs", tmp_path / "cache")
+    early = expand(asked, tmp_path / "runs", tmp_path / "cache")
     assert early.variants["untied+redrawn"].training.learning_rate == RATES[0]
     tuning = choose(asked, outcomes(plan_tuning(asked, RUNS), [4.0, 3.5, 4.0], [3.9, 4.0, 3.8]), RUNS)
-    it = whole(tuned(early, tuning), tmp_path / "runs", tmp_path / "cache")
+    it = expand(tuned(early, tuning), tmp_path / "runs", tmp_path / "cache")
     assert it.variants["untied+redrawn"].training.learning_rate == 4e-3
     assert list(it.variants) == ["tied", "untied", "untied+redrawn"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tiedlm.config.file import packaged_configs
+from tiedlm.config.find import packaged_configs
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.model.language_model import build_model
 

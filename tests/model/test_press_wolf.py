@@ -12,7 +12,7 @@ from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.forecast.counts import count_model
 from tiedlm.model.config import LstmConfig
-from tiedlm.run.layout import place
+from tiedlm.run.layout import Run
 from tiedlm.training.schedule import Schedule
 
 TRAIN_TOKENS = 929_589
@@ -73,7 +73,7 @@ def test_it_runs_on_a_text_that_the_user_points_at(tmp_path: Path) -> None:
     corpus = f"data.corpus={{type: text, train: {text}, validation: {text}, test: {text}, documents: lines}}"
     small = ["model.dim=16", "model.hidden_dim=16", "model.vocab_size=null", "training.epochs=1", "training.device=cpu"]
     experiment = load_experiment("press-wolf-small", [corpus, *small])
-    result = carry_out(place(pick(experiment, "projected"), tmp_path / "runs"))
+    result = carry_out(Run(pick(experiment, "projected"), tmp_path / "runs"))
     assert result.corpus.vocab_size == 14, "<eos>, <unk>, the, rose, N, points, to, 0 to 6 and nothing else"
     assert result.tokens_seen == result.splits["test"].tokens == 400 * 8, "an end of line a row among them"
     assert result.last_loss < result.first_loss

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tiedlm.config.file import packaged_configs
+from tiedlm.config.find import packaged_configs
 from tiedlm.experiment.reading import is_shape, load_shape
 from tiedlm.model.config import ModelConfig, TransformerConfig
 from tiedlm.model.counts import ParameterCounts

@@ -37,7 +37,7 @@ from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 from tiedlm.run.result import RunResult
 from tiedlm.talk import Talk
 from tiedlm.training.checkpoint import whats_wrong
@@ -166,7 +166,7 @@ def test_validating_does_not_touch_a_state_that_windows_hand_on(tmp_path: Path) 
     config = small_config(tmp_path, "model: {num_layers: 1, dim: 16, num_heads: 2}", model)
     noisy = "model.tying={type: tied, embedding_dropout: 0.1, embedding_noise: 0.1}"
     never, often = (
-        place(pick(load_experiment(config, [noisy, "training.steps=8", *more]), "tied"), tmp_path / runs)
+        Run(pick(load_experiment(config, [noisy, "training.steps=8", *more]), "tied"), tmp_path / runs)
         for runs, more in (("never", []), ("often", ["training.evaluate_every=2"]))
     )
     carry_out(never)

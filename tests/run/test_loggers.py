@@ -18,7 +18,7 @@ from tiedlm.config.base import ConfigError, first_difference
 from tiedlm.errors import Interrupted, RunError
 from tiedlm.experiment.carry_out import train
 from tiedlm.experiment.plan import pick
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 from tiedlm.run.loggers import Loggers, check_loggers, values_of
 from tiedlm.run.metrics import Metrics
 
@@ -61,7 +61,7 @@ def test_one_that_is_not_installed_is_said_before_anything_is_made(
 ) -> None:
     monkeypatch.setattr("tiedlm.run.loggers.util.find_spec", lambda name: None)
     experiment = small_experiment(tmp_path, "training.loggers=[tensorboard, wandb]")
-    run = place(pick(experiment, "tied"), tmp_path / "runs")
+    run = Run(pick(experiment, "tied"), tmp_path / "runs")
     with pytest.raises(ConfigError) as missing:
         train(experiment, run, cache_dir=tmp_path / "cache")
     (problem,) = missing.value.problems

@@ -10,7 +10,6 @@ import pytest
 from tests.support.small_runs import Heard, environment, small_experiment, small_run
 from tiedlm.errors import RunError
 from tiedlm.experiment.plan import plan
-from tiedlm.run.folder import agreement_file
 from tiedlm.run.micro_batch import agree, fits, micro_batch_size
 
 V = 257
@@ -26,9 +25,8 @@ def test_a_cpu_takes_the_whole_batch_and_agrees_on_nothing(tmp_path: Path) -> No
 
 def test_a_size_that_is_chosen_is_taken_whatever_was_agreed(tmp_path: Path) -> None:
     run = small_run(tmp_path, "training.batch_size=8", "training.micro_batch_size=3")
-    home = run.directory.parents[1]
-    home.mkdir(parents=True)
-    agreement_file(home).write_text('{"micro_batch_size": 1}')
+    run.layout.experiment_dir.mkdir(parents=True)
+    run.layout.micro_batch_file.write_text('{"micro_batch_size": 1}')
     assert micro_batch_size(run, [], V, Heard()) == 3
 
 
@@ -73,7 +71,7 @@ def test_what_does_not_fit_is_halved_for_all_and_written_down(tmp_path: Path) ->
     assert size == 2
     assert len(lines) == 1
     assert "tied" in lines[0] and "4 does not fit" in lines[0] and "2 for all" in lines[0]
-    assert json.loads(agreement_file(wide.directory.parents[1]).read_text())["micro_batch_size"] == 2
+    assert json.loads(wide.layout.micro_batch_file.read_text())["micro_batch_size"] == 2
 
 
 def test_a_variant_that_comes_later_is_tried_too_and_may_only_make_the_size_smaller(tmp_path: Path) -> None:
@@ -95,7 +93,7 @@ def test_a_model_that_no_memory_holds_does_not_fit_and_one_window_is_the_least(t
     with pytest.raises(RunError, match="not even one window") as error:
         agree(runs, V, Heard())
     assert error.value.kind == "out_of_memory"
-    assert not agreement_file(tmp_path / "runs" / "small").exists()
+    assert not runs[0].layout.micro_batch_file.exists()
 
 
 def test_a_trial_that_diverges_fits(tmp_path: Path) -> None:

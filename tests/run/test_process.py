@@ -205,8 +205,9 @@ def test_a_worker_whose_parent_was_killed_before_it_said_what_to_do_ends_without
 
 def test_a_worker_that_nobody_waits_for_any_more_ends_without_a_traceback(tmp_path: Path) -> None:
     run = small_run(tmp_path, "model.vocab_size=300")
-    asked = {"config": raw_config(run.config), "directory": str(run.directory)}
-    request = {"run": asked, "siblings": [], "cache_dir": str(cache_of(run)), "fresh": False, "prefix": ""}
+    described = {"config": raw_config(run.config), "runs_dir": str(run.runs_dir)}
+    options = {"cache_dir": str(cache_of(run)), "fresh": False, "prefix": ""}
+    request = {"task": "run", "run": described, "siblings": [], **options}
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-P", "-m", "tiedlm.run.worker"]

@@ -11,9 +11,10 @@ from tiedlm.errors import Interrupted
 from tiedlm.experiment.carry_out import carry_out as carry_out_in_child
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.run_texts import RunTexts
 from tiedlm.model.parameters import count_parameters
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 from tiedlm.run.setup import open_run
 
 TIE = "{type: progressive, penalty_from: 0.2, switch_at: 0.5}"
@@ -23,7 +24,7 @@ PARTIAL = "{type: partial_vocabulary, shared: 20}"
 
 def small_run(folder: Path, tying: str, runs: str = "runs") -> Run:
     config = small_config(folder, "tied: {model: {tying: {type: tied}}}", f"mine: {{model: {{tying: {tying}}}}}")
-    return place(pick(load_experiment(config), "mine"), folder / runs)
+    return Run(pick(load_experiment(config), "mine"), folder / runs)
 
 
 @pytest.mark.parametrize(("tying", "stop"), [(TIE, 3), (UNTIE, 4), (PARTIAL, 2)])
@@ -59,7 +60,7 @@ def test_what_does_not_fit_the_text_is_refused_before_its_siblings_train(
 ) -> None:
     unfit = small_run(tmp_path, tying)
     experiment = load_experiment(tmp_path / "small.yaml")
-    first = place(pick(experiment, "untied"), tmp_path / "runs")
+    first = Run(pick(experiment, "untied"), tmp_path / "runs")
     with pytest.raises(ConfigError, match=message):
-        carry_out_in_child(first, [unfit], cache_dir=cache_of(first))
+        carry_out_in_child(first, [unfit], texts=RunTexts(cache_of(first)))
     assert not first.directory.exists() and not unfit.directory.exists()

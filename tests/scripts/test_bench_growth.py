@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from tiedlm.run import probe as trial
+from tiedlm.run import probe
 from tiedlm.run.probe import Taken
 
 SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
@@ -22,9 +22,9 @@ def growth(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_it_measures_a_size_changed_and_says_how_much_came_on_top(
     growth: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Here in this process: that a trial has one of its own is held elsewhere."""
+    """Here in this process: that a probe has one of its own is tested elsewhere."""
     monkeypatch.setattr(growth, "TYINGS", ("untied",))
-    monkeypatch.setattr(growth, "measure", trial._measure_here)
+    monkeypatch.setattr(growth, "measure", probe.measure_here)
     small = ["--seq-len", "8", "--dim", "32", "--num-layers", "1", "--precision", "fp32", "--device", "cpu"]
     growth.main(["--over", "vocab-size", "--values", "16_384", *small, "--steps", "4"])
     first, _, header, row = capsys.readouterr().out.splitlines()

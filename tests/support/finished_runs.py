@@ -201,7 +201,7 @@ def store_run(run: Run, draw: np.random.Generator) -> None:
     folder.claim(run.config)
     document = np.arange(_NUM_TOKENS) * _NUM_DOCUMENTS // _NUM_TOKENS
     splits = {}
-    for split in ("validation",) if run.config.is_trial else ("validation", "test"):
+    for split in ("validation",) if run.config.is_tuning_run else ("validation", "test"):
         nll = draw.gamma(4.0, 1.0 if run.config.variant == "tied" else 1.01, _NUM_TOKENS).astype(np.float32)
         total = float(nll.sum(dtype=np.float64))
         splits[split] = split_result(0, nll=total, tokens=_NUM_TOKENS, documents=_NUM_DOCUMENTS)

@@ -17,7 +17,7 @@ from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 from tiedlm.run.result import RunResult
 from tiedlm.talk import SILENT, Silence, Talk, Update
 
@@ -54,7 +54,7 @@ def small_experiment(folder: Path, *settings: str) -> Experiment:
 
 def small_run(folder: Path, *settings: str, variant: str = "tied", runs: str = "runs", seed: int | None = None) -> Run:
     """One run of it, in `folder/runs`."""
-    return place(pick(small_experiment(folder, *settings), variant, seed), folder / runs)
+    return Run(pick(small_experiment(folder, *settings), variant, seed), folder / runs)
 
 
 def carry_out(run: Run, *, fresh: bool = False, talk: Talk = SILENT) -> RunResult:

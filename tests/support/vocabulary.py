@@ -8,7 +8,7 @@ from typing import Any
 
 from cli.app import COMMANDS
 from tests.support.pages import PAGES, ROOT
-from tiedlm.config.file import packaged_configs
+from tiedlm.config.find import packaged_configs
 from tiedlm.experiment.config import ExperimentKeys
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.config import RunConfig

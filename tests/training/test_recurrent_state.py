@@ -16,7 +16,7 @@ from tiedlm.experiment.reading import load_experiment
 from tiedlm.model.config import LstmConfig
 from tiedlm.model.language_model import build_model
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 from tiedlm.run.reopen import evaluate_run, generate_text
 from tiedlm.talk import SILENT
 from tiedlm.training import checkpoint
@@ -129,7 +129,7 @@ def test_a_step_that_is_taken_again_goes_on_from_the_same_state() -> None:
 def recurrent_run(folder: Path, *settings: str, runs: str = "runs", variant: str = "tied") -> Run:
     model = "model: {type: lstm, num_layers: 2, dim: 16, hidden_dim: 24, dropout: 0.1}"
     config = small_config(folder, "model: {num_layers: 1, dim: 16, num_heads: 2}", model)
-    return place(pick(load_experiment(config, list(settings)), variant), folder / runs)
+    return Run(pick(load_experiment(config, list(settings)), variant), folder / runs)
 
 
 def test_a_run_is_stopped_and_goes_on_is_scored_again_and_continues_a_text(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tiedlm.comparison.summarize import summarize
 from tiedlm.config.base import ConfigError
 from tiedlm.errors import RunError
 from tiedlm.run.folder import RunFolder, parse_record
+from tiedlm.run.layout import Layout
 from tiedlm.run.result import RunFailure, RunResult
 
 
@@ -45,7 +46,7 @@ class Outcome:
     @property
     def key(self) -> str:
         """ "tied/seed-0/result.json"."""
-        return "/".join(self.file.parts[-3:])
+        return self.file.relative_to(Layout.around(self.folder.path).experiment_dir).as_posix()
 
     @property
     def sha256(self) -> str:

@@ -7,15 +7,15 @@ from tiedlm.comparison.answer import answer
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.question import Question, default_primary
 from tiedlm.experiment.carry_out import carry_out_each
-from tiedlm.experiment.carry_out import lacking_runs as lacking_runs
-from tiedlm.experiment.complete import whole
+from tiedlm.experiment.carry_out import unfinished_runs as unfinished_runs
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.counts_cache import CountsCache
+from tiedlm.experiment.expand import expand
 from tiedlm.experiment.match import sizes_in_words, with_matches
 from tiedlm.experiment.plan import plan
-from tiedlm.experiment.stored_counts import KnownCounts
 from tiedlm.experiment.tune import tune
-from tiedlm.run.folder import RunFolder, agreement_file
-from tiedlm.run.layout import Run
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.layout import Layout, Run
 from tiedlm.talk import SILENT, Talk
 
 Show = Callable[[Comparison], None]
@@ -38,18 +38,18 @@ def compare(
     go on.
     """
     if fresh:  # of a model and a batch that may have been others
-        agreement_file(runs_dir / experiment.name).unlink(missing_ok=True)
-    if experiment.waits_for_trials:  # what cannot be matched is refused before them
-        with_matches(experiment, KnownCounts(runs_dir / experiment.name, cache_dir, talk))
+        Layout(runs_dir / experiment.name).micro_batch_file.unlink(missing_ok=True)
+    if experiment.waits_for_tuning:  # what cannot be matched is refused before them
+        with_matches(experiment, CountsCache(Layout(runs_dir / experiment.name), cache_dir, talk))
     experiment = tune(experiment, runs_dir=runs_dir, cache_dir=cache_dir, fresh=fresh, talk=talk)
-    experiment = whole(experiment, runs_dir, cache_dir, talk)
+    experiment = expand(experiment, runs_dir, cache_dir, talk)
     runs = plan(experiment, runs_dir)
     if not fresh:
         for run in runs:
             RunFolder(run.directory).check_identity(run.config)
-    lacking = runs if fresh else lacking_runs(runs)
+    lacking = runs if fresh else unfinished_runs(runs)
     if experiment.match is not None and lacking:
-        for line in sizes_in_words(experiment, KnownCounts(runs[0].home, cache_dir, talk)):
+        for line in sizes_in_words(experiment, CountsCache(runs[0].layout, cache_dir, talk)):
             talk.say(line)
     for run, to_come in carry_out_each(runs, lacking, cache_dir=cache_dir, fresh=fresh, talk=talk):
         if to_come and to_come[0].config.seed != run.config.seed:
@@ -63,8 +63,8 @@ def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:
         baseline=experiment.baseline,
         order=tuple(experiment.variants),
         planned=dict.fromkeys(experiment.variants, experiment.seeds),
-        primary=experiment.primary or default_primary(experiment.asked, experiment.baseline),
+        primary=experiment.primary or default_primary(experiment.variants_of_file, experiment.baseline),
         smallest_worthwhile=experiment.smallest_worthwhile,
         tuning=experiment.tuning,
     )
-    return answer([RunFolder(run.directory) for run in runs], question, runs[0].home)
+    return answer([RunFolder(run.directory) for run in runs], question, runs[0].layout.experiment_dir)

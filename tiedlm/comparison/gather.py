@@ -12,6 +12,7 @@ from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.baseline import default_baseline
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder, run_folders
+from tiedlm.run.layout import Layout, variant_of
 
 
 def gather(
@@ -31,7 +32,7 @@ def gather(
         raise ConfigError(Problem("", "no run is there, neither finished nor begun"), source=source)
     home = paths[0] if len(paths) == 1 and not RunFolder(paths[0]).config_file.is_file() else None
     begun = _Begun([(folder, folder.made_with()) for folder in folders], stored_comparison(home))
-    if any(config.is_trial for config in begun.configs.values()):
+    if any(config.is_tuning_run for config in begun.configs.values()):
         message = "trials are no runs, they only chose settings: --details of their experiment shows them"
         raise ConfigError(Problem("", message), source=str(paths[0]))
     comparison = answer(folders, begun.question(baseline, primary, smallest_worthwhile), home)
@@ -45,10 +46,10 @@ def _runs_in(path: Path) -> list[RunFolder]:
     folder = RunFolder(path)
     if folder.config_file.is_file():
         return [folder]
-    for result in sorted([*path.glob("result.json"), *path.glob("*/seed-*/result.json")]):
-        if not result.with_name("config.yaml").is_file():
+    for run in (folder, *map(RunFolder, Layout(path).run_dirs())):
+        if run.result_file.is_file() and not run.config_file.is_file():
             message = "has a result but no config.yaml; put that back, or take the result away"
-            raise ConfigError(Problem("", message), source=str(result.parent))
+            raise ConfigError(Problem("", message), source=str(run.path))
     return run_folders(path)
 
 
@@ -80,7 +81,7 @@ class _Begun:
         stored = self.stored
         chosen = self._baseline(baseline)
         return Question(
-            name=" + ".join(dict.fromkeys(folder.path.parent.parent.name for folder, _ in self.runs)),
+            name=" + ".join(dict.fromkeys(Layout.around(folder.path).experiment_dir.name for folder, _ in self.runs)),
             baseline=chosen,
             order=tuple(self.variants),
             planned=self._planned(),
@@ -93,7 +94,7 @@ class _Begun:
         """The seeds that were begun, and those still to come when the stored comparison was made."""
         seeds: dict[str, set[int]] = {}
         for folder, config in self.runs:
-            seeds.setdefault(folder.path.parent.name, set()).add(config.seed)
+            seeds.setdefault(variant_of(folder.path), set()).add(config.seed)
         for run in self.stored.pending if self.stored else ():
             seeds.setdefault(run.variant, set()).add(run.seed)
         return {variant: tuple(sorted(members)) for variant, members in seeds.items()}
@@ -128,7 +129,7 @@ def _config_of_each_variant(begun: Sequence[tuple[RunFolder, RunConfig]]) -> dic
     same = {"name": "any", "seed": 0}
     for folder, made_with in begun:
         config = made_with.model_copy(update=same)
-        other, theirs = first.setdefault(folder.path.parent.name, (folder, config))
+        other, theirs = first.setdefault(variant_of(folder.path), (folder, config))
         difference = first_difference(theirs, config)
         if difference:
             key, one, another = difference

@@ -10,10 +10,10 @@ from tiedlm.config.base import parse
 from tiedlm.evaluation.measures import nats_per_token
 from tiedlm.experiment.grid import settings_name, settings_of
 from tiedlm.experiment.plan_tuning import axes_of
-from tiedlm.experiment.tuning import Axis, Trial, TrialSeed, TunedVariant, Tuning, edges_of
+from tiedlm.experiment.tuning import Axis, PointScore, SeedScore, TunedVariant, Tuning, edges_of
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import TUNING
+from tiedlm.run.layout import Layout
 
 
 def trial_folders(home: Path, tuning: Tuning) -> Iterator[RunFolder]:
@@ -45,23 +45,23 @@ def _recomputed_tuning(home: Path, tuning: Tuning) -> Tuning:
     return Tuning(seeds=[one.seed for one in some_trials[0].per_seed], axes=axes, variants=variants)
 
 
-def _recomputed_choice(variant: str, trials: list[Trial], axes: list[Axis]) -> TunedVariant:
+def _recomputed_choice(variant: str, trials: list[PointScore], axes: list[Axis]) -> TunedVariant:
     best = min(trials, key=lambda trial: trial.loss)
     edges = list(edges_of(best.settings, axes))
     return TunedVariant(variant=variant, settings=best.settings, chosen=best.name, edges=edges, trials=trials)
 
 
-def _folder(home: Path, variant: str, trial: Trial, one: TrialSeed) -> RunFolder:
-    return RunFolder(home / TUNING / variant / trial.name / f"seed-{one.seed}")
+def _folder(home: Path, variant: str, trial: PointScore, one: SeedScore) -> RunFolder:
+    return RunFolder(Layout(home).tuning_run_dir(variant, trial.name, one.seed))
 
 
-def _recomputed_trial(home: Path, tuned: TunedVariant, trial: Trial) -> Trial:
+def _recomputed_trial(home: Path, tuned: TunedVariant, trial: PointScore) -> PointScore:
     folders = [_folder(home, tuned.variant, trial, one) for one in trial.per_seed]
     per_seed = [_recomputed_seed(folder) for folder in folders]
     settings = settings_of(folders[0].config(), list(trial.settings))
     nats = [one.nats_per_token for one in per_seed if one.nats_per_token is not None]
     failures = [f"seed {one.seed}: {one.failure}" for one in per_seed if one.nats_per_token is None]
-    return Trial(
+    return PointScore(
         settings=settings,
         name=settings_name(settings),
         nats_per_token=None if failures else mean(nats),
@@ -70,12 +70,12 @@ def _recomputed_trial(home: Path, tuned: TunedVariant, trial: Trial) -> Trial:
     )
 
 
-def _recomputed_seed(folder: RunFolder) -> TrialSeed:
+def _recomputed_seed(folder: RunFolder) -> SeedScore:
     result, failure = folder.result(), folder.failure()
     seed = folder.config().seed
     if result is None:
         reason = failure.message if failure else "nothing came of it"
-        return TrialSeed(seed=seed, nll=None, tokens=None, nats_per_token=None, failure=reason)
+        return SeedScore(seed=seed, nll=None, tokens=None, nats_per_token=None, failure=reason)
     scored = result.splits["validation"]
     nats = nats_per_token(scored.nll, scored.tokens)
-    return TrialSeed(seed=seed, nll=scored.nll, tokens=scored.tokens, nats_per_token=nats)
+    return SeedScore(seed=seed, nll=scored.nll, tokens=scored.tokens, nats_per_token=nats)

@@ -1,7 +1,7 @@
 """From raw mappings to frozen, validated models, with every mistake named by its dotted key. Free of torch."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -54,6 +54,13 @@ Name = Annotated[str, AfterValidator(_name)]
 @dataclass(frozen=True)
 class Execution:
     """Marks a field that says how to carry a run out, not what it computes: no part of the run's identity."""
+
+
+@dataclass(frozen=True)
+class TakesMemory:
+    """Marks a field that the memory of a training step depends on, by `aspect` of its value."""
+
+    aspect: Callable[[Any], object] = lambda value: value
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -119,6 +126,16 @@ def first_difference(one: BaseModel, other: BaseModel) -> tuple[str, object, obj
         if mine.get(key) != theirs.get(key):
             return key, mine.get(key), theirs.get(key)
     return None
+
+
+def memory_settings(config: BaseModel) -> dict[str, object]:
+    """What the memory of a training step depends on in a config, by key: the fields marked `TakesMemory`."""
+    return {
+        name: mark.aspect(getattr(config, name))
+        for name, field in type(config).model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, TakesMemory)
+    }
 
 
 def check(condition: bool, message: str) -> None:

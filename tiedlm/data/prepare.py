@@ -24,7 +24,7 @@ from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.talk import SILENT, Talk, Update
 
-__all__ = ["PreparedData", "SplitTokens", "find_prepared", "prepare"]
+__all__ = ["PreparedData", "SplitTokens", "check_prepared", "find_prepared", "prepare"]
 
 _SAY_EVERY = 1 << 20
 POLICY = 2
@@ -50,9 +50,13 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify:
 def find_prepared(config: DataConfig, cache_dir: Path, *, verify: bool = False) -> PreparedData | None:
     """What `prepare` would give, where it is in the cache already; the text itself is not read."""
     request = _Request(config, cache_dir)
-    counts = request.stored_counts()
-    meta = read_meta(request.folder(counts), verify=verify) if counts else None
+    counts, meta = request.stored(verify=verify)
     return request.open(counts, meta, []) if counts and meta else None
+
+
+def check_prepared(config: DataConfig, cache_dir: Path) -> TokensMeta | None:
+    """What the cache holds of a config, compared with its hashes but not opened; None where it is not all there."""
+    return _Request(config, cache_dir).stored(verify=True)[1]
 
 
 class _Request:
@@ -77,6 +81,11 @@ class _Request:
             return TextCounts.model_validate_json(self.counts_file(evidence).read_bytes())
         except (OSError, pydantic.ValidationError):
             return None
+
+    def stored(self, *, verify: bool) -> tuple[TextCounts | None, TokensMeta | None]:
+        """What the cache knows of the text and of its tokens."""
+        counts = self.stored_counts()
+        return counts, read_meta(self.folder(counts), verify=verify) if counts else None
 
     def folder(self, counts: TextCounts) -> Path:
         """Where the tokens of a text are kept, named by everything that determines them."""

@@ -1,4 +1,4 @@
-"""Bring single runs to their end, each in a process of its own. Free of torch, and of numpy until one is lacking."""
+"""Bring single runs to their end, each in a process of its own. Free of torch, and of numpy until a run must train."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.run_texts import RunTexts
 from tiedlm.run.fit import check_fits
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 from tiedlm.run.loggers import check_loggers
 from tiedlm.run.process import run_in_child
 from tiedlm.run.result import RunResult
@@ -16,60 +17,58 @@ from tiedlm.talk import SILENT, Talk
 
 
 def carry_out(
-    run: Run, siblings: Sequence[Run], *, cache_dir: Path, fresh: bool = False, talk: Talk = SILENT, prefix: str = ""
+    run: Run, siblings: Sequence[Run], *, texts: RunTexts, fresh: bool = False, talk: Talk = SILENT, prefix: str = ""
 ) -> None:
     """Train and score a run; `siblings` share its micro-batch size.
 
-    The text is prepared in this process: what that leaves behind in memory is no part of any run's peak. What is to be
-    known of it (fewer types than asked for, say) is said, and what does not fit it is refused, of the siblings too.
+    The text is prepared in this process, so that the memory this takes is no part of any run's peak. Notes on the text
+    (fewer types than requested, say) are said; a run, or a sibling, that does not fit the text is refused.
     Raises ConfigError, RunError, Interrupted.
     """
     RunFolder(run.directory).check_free(talk)
-    from tiedlm.data.prepare import prepare
-
     for each in (run, *siblings):
         check_loggers(each.config.training.loggers)
-    prepared = prepare(run.config.data, cache_dir, Talk(prefix) if prefix else talk, verify=True)
-    for note in prepared.notes:
+    data, notes = texts.for_run(run.config.data, Talk(prefix) if prefix else talk)
+    for note in notes:
         talk.say(f"{prefix}{note}")
     for each in (run, *siblings):
         if each.config.data == run.config.data:
-            check_fits(each.config, prepared)
-    run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
+            check_fits(each.config, data)
+    run_in_child(run, cache_dir=texts.cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
 
 
 def carry_out_each(
     runs: Sequence[Run],
-    lacking: Sequence[Run],
+    unfinished: Sequence[Run],
     *,
     cache_dir: Path,
     fresh: bool = False,
     talk: Talk = SILENT,
     what: str = "",
 ) -> Iterator[tuple[Run, Sequence[Run]]]:
-    """Carry out those of a plan's `runs` that are lacking; yields each of them, and those still to come.
+    """Carry out the unfinished ones of a plan's `runs`; yields each when it has ended, with those still to come.
 
     A run that fails is said, and the others go on. Raises ConfigError, Interrupted, RunError where no run could go on.
     """
-    for number, run in enumerate(lacking, start=1):
-        prefix = f"[{what}{number}/{len(lacking)}] " if len(lacking) > 1 else ""
+    texts = RunTexts(cache_dir)
+    for number, run in enumerate(unfinished, start=1):
+        prefix = f"[{what}{number}/{len(unfinished)}] " if len(unfinished) > 1 else ""
         siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]
         try:
-            carry_out(run, siblings, cache_dir=cache_dir, fresh=fresh, talk=talk, prefix=prefix)
+            carry_out(run, siblings, texts=texts, fresh=fresh, talk=talk, prefix=prefix)
         except RunError as error:
             if error.kind in ("interrupted", *OUTSIDE):
                 raise
             talk.say(f"{prefix}{run.label} failed: {error}")
-        yield run, lacking[number:]
+        yield run, unfinished[number:]
 
 
-def lacking_runs(runs: Sequence[Run]) -> list[Run]:
-    """Those of a plan that have neither a result nor diverged, which they would again."""
-    return [run for run in runs if _lacks(run)]
+def unfinished_runs(runs: Sequence[Run]) -> list[Run]:
+    """The runs that have no result, without those that diverged, which they would again."""
+    return [run for run in runs if _is_unfinished(RunFolder(run.directory))]
 
 
-def _lacks(run: Run) -> bool:
-    folder = RunFolder(run.directory)
+def _is_unfinished(folder: RunFolder) -> bool:
     if folder.result() is not None:
         return False
     failure = folder.failure()
@@ -78,7 +77,7 @@ def _lacks(run: Run) -> bool:
 
 def train(experiment: Experiment, run: Run, *, cache_dir: Path, fresh: bool = False, talk: Talk = SILENT) -> RunResult:
     """The result of one run of an experiment, at once where it is complete. Raises as `carry_out` does."""
-    if experiment.waits_for_trials:
+    if experiment.waits_for_tuning:
         message = "the settings of the runs are not chosen yet: `tiedlm compare` of this config tries them first"
         raise ConfigError(Problem("tune", message))
     folder = RunFolder(run.directory)
@@ -87,13 +86,12 @@ def train(experiment: Experiment, run: Run, *, cache_dir: Path, fresh: bool = Fa
     result = None if fresh else folder.result()
     if result is not None:
         return result
-    runs_dir = run.directory.parents[2]
     siblings = [
-        place(experiment.run_config(variant, run.config.seed), runs_dir)
+        Run(experiment.run_config(variant, run.config.seed), run.runs_dir)
         for variant in experiment.variants
         if variant != run.config.variant
     ]
-    carry_out(run, siblings, cache_dir=cache_dir, fresh=fresh, talk=talk)
+    carry_out(run, siblings, texts=RunTexts(cache_dir), fresh=fresh, talk=talk)
     result = folder.result()
     assert result is not None  # it ended well, so it was written
     return result

@@ -1,4 +1,4 @@
-"""An experiment: a base config, its variants and its seeds; a run: one variant with one seed. Free of torch."""
+"""An experiment: its variants and its seeds. Free of torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from tiedlm.run.config import Added, RunConfig, Seed
 
 @dataclass(frozen=True)
 class Candidate:
-    """A variant with the settings of one point of the grid in it, and these settings as the config has them."""
+    """A variant with the settings of one point of the grid, and these settings as the config has them."""
 
     settings: Mapping[str, Any]
     config: RunConfig
@@ -28,7 +28,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """What to try before the runs: for every variant the same points, each with every one of `seeds`."""
+    """The tuning search before the runs: for every variant the same points of a grid, each with each of `seeds`."""
 
     seeds: tuple[int, ...]
     candidates: Mapping[str, tuple[Candidate, ...]]
@@ -40,9 +40,9 @@ class Experiment:
 
     `primary` is the variant whose comparison is not corrected for the others (null: the first beside the baseline),
     `smallest_worthwhile` the difference in nats per token below which two variants count as equal. `noise_floor` asks
-    for the baseline with another draw of its embeddings, `match` for variants of the baseline's size; what the plan
-    adds for them stands among the variants, each with its `added`. `search` is what `tune` asks for, `tuning` what came
-    out of it; until then the variants have the settings of the first point.
+    for the baseline with another draw of its embeddings, `match` for variants of the baseline's size; the variants that
+    the plan adds for them stand among `variants`, each with its `added`. `search` is the tuning search that `tune` asks
+    for, `tuning` its outcome; until then the variants have the settings of the first point.
     """
 
     name: str
@@ -57,12 +57,12 @@ class Experiment:
     tuning: Tuning | None = None
 
     @property
-    def asked(self) -> dict[str, RunConfig]:
+    def variants_of_file(self) -> dict[str, RunConfig]:
         """The variants that the file names."""
         return {name: config for name, config in self.variants.items() if config.added is None}
 
     @property
-    def waits_for_trials(self) -> bool:
+    def waits_for_tuning(self) -> bool:
         """Whether the settings of its runs are still to be chosen."""
         return self.search is not None and self.tuning is None
 
@@ -71,12 +71,12 @@ class Experiment:
         return self.variants[variant].model_copy(update={"seed": seed})
 
     def with_added(self, suffix: str, config: RunConfig, added: Added) -> "Experiment":
-        """With one more variant, last, `config` under the name of the variant it was made of and `suffix`.
+        """With one more variant, the last: `config`, named as the variant that it was made of, and `suffix`.
 
-        Raises ConfigError where that is no name, or the file gives it to another variant.
+        Raises ConfigError where that is no valid name, or a variant of the file has it.
         """
         name = f"{added.of}{suffix}"
-        taken = next((other for other in self.asked if other.lower() == name.lower()), None)
+        taken = next((other for other in self.variants_of_file if other.lower() == name.lower()), None)
         if taken is not None:
             message = f"{taken!r} is the name of what {added.role} adds to {added.of}: give yours another one"
             raise ConfigError(Problem(f"variants.{taken}", message))
@@ -85,7 +85,7 @@ class Experiment:
 
 
 class Tune(Config):
-    """`grid`: the values to try of each setting, all combinations; `seeds`: none of those of the runs."""
+    """`grid`: the values to try of each setting, in all combinations; `seeds`: none that the runs have too."""
 
     grid: Raw
     seeds: Annotated[tuple[Seed, ...], FromList]
@@ -102,3 +102,6 @@ class ExperimentKeys(Config):
     noise_floor: bool = False
     match: Literal["parameters"] | None = None
     tune: Tune | None = None
+
+
+EXPERIMENT_KEYS = tuple(ExperimentKeys.model_fields)

@@ -1,4 +1,4 @@
-"""What a plan will take, before anything is done: steps, tokens, memory that is sure, disk."""
+"""What a plan will take, before anything is done: steps, tokens, memory, disk."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from tiedlm.data.config import TextCorpus
 from tiedlm.data.text import TextFiles
 from tiedlm.experiment.match import inner_width
 from tiedlm.forecast.counts import count_model
-from tiedlm.forecast.stored_memory import likely_target
-from tiedlm.forecast.vocabulary import asked_vocab_size, find_tokens, known_vocab_size
+from tiedlm.forecast.memory_cache import target_of
+from tiedlm.forecast.vocabulary import find_tokens, fixed_vocab_size, requested_vocab_size
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.forecast import foresee
+from tiedlm.run.forecast import forecast_memory
 from tiedlm.run.layout import Run
 from tiedlm.run.result import ENDED
 from tiedlm.training.config import TrainingConfig
@@ -22,16 +22,15 @@ _FLOAT = 4
 
 
 def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> list[dict[str, Any]]:
-    """One document a run. What hangs on text that is not prepared yet is null.
+    """One JSON document a run. What depends on text that is not prepared yet is null.
 
-    `waiting`: the runs wait for the settings that the trials among them will choose, and are shown as the first of
-    these would make them.
-
-    `state_bytes` is the fp32 parameters, their gradients and the optimizer's state; the predicted
-    peak has the activations on top, with the whole batch at once where the micro-batch is still to be found.
+    `waiting`: the runs wait for the tuning runs among them; they are shown with the first point of the grid.
+    `state_bytes` is the fp32 parameters, their gradients and the optimizer's state; the forecast of the peak has the
+    activations on top, of the whole batch at once where the micro-batch size is still to be agreed on.
     Raises ConfigError where a run on disk is not the one asked for, or a file of its text is not there.
     """
-    states = ["waits" if waiting and not run.config.is_trial else _state(run) for run in runs]  # what is wrong, at once
+    # before any forecast, so that a mistake is told at once
+    states = ["waits" if waiting and not run.config.is_tuning_run else _state(run) for run in runs]
     for run, state in zip(runs, states, strict=True):
         corpus = run.config.data.corpus
         if isinstance(corpus, TextCorpus) and state not in ENDED:
@@ -52,25 +51,25 @@ def _state(run: Run) -> str:
 
 def _forecast(run: Run, cache_dir: Path, state: str) -> dict[str, Any]:
     config, training, steps = run.config, run.config.training, _num_steps(run.config, cache_dir)
-    known_size = known_vocab_size(config.model, config.data, cache_dir)
-    vocab_size = known_size or asked_vocab_size(config.data)
+    fixed_size = fixed_vocab_size(config.model, config.data, cache_dir)
+    vocab_size = fixed_size or requested_vocab_size(config.data)
     counts = vocab_size and count_model(config.model, vocab_size, config.max_seq_len, config.data.seq_len)
-    footprint = vocab_size and foresee(config, likely_target(training), vocab_size, cache_dir)
+    footprint = vocab_size and forecast_memory(config, target_of(training), vocab_size, cache_dir)
     total, moments = counts.total if counts else None, _moments(training)
     return {
-        "variant": run.config.variant,
-        "seed": run.config.seed,
+        "variant": config.variant,
+        "seed": config.seed,
         "label": run.label,
-        "trial_of": run.config.trial_of,
+        "trial_of": config.tuning_of,
         "directory": str(run.directory),
         "state": state,
         "steps": steps,
-        "tokens": None if steps is None else steps * training.batch_size * run.config.data.seq_len,
-        "vocab_size_is_known": known_size is not None,
+        "tokens": None if steps is None else steps * training.batch_size * config.data.seq_len,
+        "vocab_size_is_known": fixed_size is not None,
         "parameters": total,
         "flops_per_token": counts.flops_per_token if counts else None,
-        "num_layers": run.config.model.num_layers,
-        "inner_width": inner_width(run.config.model),
+        "num_layers": config.model.num_layers,
+        "inner_width": inner_width(config.model),
         "state_bytes": None if total is None else total * (2 + moments) * _FLOAT,
         "predicted_peak_bytes": footprint.peak_bytes if footprint else None,
         "predicted": footprint.model_dump(mode="json") if footprint else None,
@@ -79,7 +78,7 @@ def _forecast(run: Run, cache_dir: Path, state: str) -> dict[str, Any]:
 
 
 def _num_checkpoints(training: TrainingConfig) -> int:
-    """Those that stay: the last ones, and the best where the validation split is scored on the way."""
+    """Checkpoints on disk at the end: the last ones, and the best one where validation is scored during training."""
     return training.keep_last + int(bool(training.evaluate_every and training.checkpoint_every))
 
 

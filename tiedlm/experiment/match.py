@@ -1,8 +1,8 @@
-"""Variants with as many parameters as the baseline, which their body takes up or gives back. Free of torch.
+"""Variants with as many parameters as the baseline, by a larger or smaller body. Free of torch.
 
-Two ways for each variant: by the inner width of its layers (of their feed-forward parts, where they have such), and by
-their number, at least one more or fewer, where the width takes up what whole layers leave over. Two, because "the same
-parameters in the body" is no single model.
+Each variant is resized in two ways: by the inner width of its layers (of their feed-forward parts, where they have
+such), and by the number of layers, at least one more or fewer, with the width that makes up for the rest. Two, because
+many models have the same number of parameters.
 """
 
 import math
@@ -24,7 +24,7 @@ CountOf = Callable[[RunConfig], ParameterCounts]
 
 
 def with_matches(experiment: Experiment, count_of: CountOf) -> Experiment:
-    """With two variants for each that is not of the baseline's size, where `match` asks for them.
+    """With two resized variants for each that is not of the baseline's size, where `match` asks for them.
 
     Raises ConfigError, with both counts, where no width or no number of layers comes within one per cent.
     """
@@ -32,17 +32,17 @@ def with_matches(experiment: Experiment, count_of: CountOf) -> Experiment:
         return experiment
     baseline = experiment.variants[experiment.baseline]
     target = count_of(baseline).total
-    grown = experiment
-    for name, config in experiment.asked.items():
+    matched = experiment
+    for name, config in experiment.variants_of_file.items():
         if not _is_within(TOLERANCE, count_of(config).total, target):
             body = _Body(config, experiment.baseline, target, count_of)
-            grown = grown.with_added(WIDTH, body.by_width(), Added(role="matched_width", of=name))
-            grown = grown.with_added(DEPTH, body.by_depth(), Added(role="matched_depth", of=name))
-    return grown
+            matched = matched.with_added(WIDTH, body.by_width(), Added(role="matched_width", of=name))
+            matched = matched.with_added(DEPTH, body.by_depth(), Added(role="matched_depth", of=name))
+    return matched
 
 
 def sizes_in_words(experiment: Experiment, count_of: CountOf) -> Iterator[str]:
-    """What each variant comes to, the numbers below one another."""
+    """A table of the size of each variant, line by line."""
     counts = {name: count_of(config) for name, config in experiment.variants.items()}
     target = counts[experiment.baseline].total
     cells = [
@@ -76,7 +76,7 @@ def _is_within(share: float, total: int, target: int) -> bool:
 
 
 def inner_width(model: ModelConfig) -> int:
-    """How wide a body is inside, whatever it takes in and gives out."""
+    """The width inside the layers of a body."""
     width: int = getattr(model, INNER_WIDTH[model.type])
     return width
 
@@ -95,42 +95,42 @@ class _Body:
         return resized
 
     def by_depth(self) -> RunConfig:
-        """With other layers, and the width that is nearest to its own then; raises ConfigError."""
-        resized = [found for num_layers in self._layers_around() if (found := self._fit_width(num_layers)) is not None]
+        """With another number of layers, the one that needs the smaller change of width; raises ConfigError."""
+        resized = [fit for num_layers in self._layers_around() if (fit := self._fit_width(num_layers)) is not None]
         matched = list(filter(self._is_matched, resized))
         if not matched:
             nearest = min(resized, key=self._distance, default=None)
             raise self._out_of_reach("number of layers, one more or fewer at least,", nearest)
-        own = inner_width(self.config.model)
-        return min(matched, key=lambda config: abs(math.log(inner_width(config.model) / own)))
+        width = inner_width(self.config.model)
+        return min(matched, key=lambda config: abs(math.log(inner_width(config.model) / width)))
 
     def _layers_around(self) -> list[int]:
-        """The whole numbers on either side of the one that would fit exactly; its own is none of them.
+        """The whole numbers of layers on either side of the exact one, without the present number.
 
-        None at all where layers are shared: one more would bring no matrix.
+        None at all where layers are shared: one more would add no parameter.
         """
         if getattr(self.config.model, "layer_sharing", "none") != "none":
             return []
-        own = self.config.model.num_layers
-        layer = self._total(self._sized(own + 1)) - self._total(self.config)
+        present = self.config.model.num_layers
+        layer = self._total(self._sized(present + 1)) - self._total(self.config)
         exact = (self.target - self._total(self.config)) / layer
         changes = {math.floor(exact), math.ceil(exact)} - {0}
-        return [own + change for change in sorted(changes) if own + change >= 1]
+        return [present + change for change in sorted(changes) if present + change >= 1]
 
     def _fit_width(self, num_layers: int) -> RunConfig | None:
-        """The inner width with the nearest count; null where such a body has none.
+        """With the inner width whose count is the nearest; None where the count does not depend on the width.
 
-        Parameters are a polynomial of the width, of the first degree (a feed-forward part) or the second (a recurrent
-        layer): three of its values tell all.
+        The count is a polynomial of the width, of degree one (a feed-forward part) or two (a recurrent layer), which
+        three of its values determine.
         """
         one, two, three = (self._total(self._sized(num_layers, width)) for width in (1, 2, 3))
         square = (three - 2 * two + one) / 2
         slope = two - one - 3 * square
-        lacking = self.target - (one - square - slope)
+        missing = self.target - (one - square - slope)
         if not slope and not square:
             return None
-        root = math.sqrt(max(0.0, slope**2 + 4 * square * lacking))
-        exact = 2 * lacking / (slope + root)  # the form of the root that also holds where there is no square
+        root = math.sqrt(max(0.0, slope**2 + 4 * square * missing))
+        exact = 2 * missing / (slope + root)  # the form of the root that also holds where `square` is 0
         rounded = self._sized(num_layers, max(1, _GRANULE * round(exact / _GRANULE)))
         if _is_within(_CLOSE, self._total(rounded), self.target):
             return rounded

@@ -5,13 +5,13 @@ from pathlib import Path
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.experiment.config import Experiment
 from tiedlm.run.config import RunConfig
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 
 
 def plan(experiment: Experiment, runs_dir: Path) -> list[Run]:
-    """Every run, seeds outermost: an interrupted night leaves whole comparisons."""
+    """Every run, seeds outermost: interrupted, what is there can be compared."""
     return [
-        place(experiment.run_config(variant, seed), runs_dir)
+        Run(experiment.run_config(variant, seed), runs_dir)
         for seed in experiment.seeds
         for variant in experiment.variants
     ]
@@ -20,9 +20,9 @@ def plan(experiment: Experiment, runs_dir: Path) -> list[Run]:
 def pick(experiment: Experiment, variant: str | None = None, seed: int | None = None) -> RunConfig:
     """One run out of an experiment; its only variant and the first seed unless others are named. Raises ConfigError."""
     names = ", ".join(experiment.variants)
-    if variant is None and len(experiment.asked) > 1:
+    if variant is None and len(experiment.variants_of_file) > 1:
         raise ConfigError(Problem("--variant", f"name one of {names}"))
-    chosen = next(iter(experiment.asked)) if variant is None else variant
+    chosen = next(iter(experiment.variants_of_file)) if variant is None else variant
     if chosen not in experiment.variants:
         raise ConfigError(Problem("--variant", f"{chosen!r} is not one of {names}"))
     if experiment.search is not None and seed in experiment.search.seeds:

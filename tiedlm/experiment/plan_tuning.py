@@ -1,4 +1,4 @@
-"""From a grid to its trials, from their results to each variant's own settings. Pure, and free of torch."""
+"""From a grid to tuning runs, and from their results to the settings of each variant. Pure, and free of torch."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,23 +10,23 @@ from tiedlm.errors import RunError
 from tiedlm.evaluation.measures import nats_per_token
 from tiedlm.experiment.config import Candidate, Experiment, Search
 from tiedlm.experiment.grid import settings_name, short_key
-from tiedlm.experiment.tuning import Axis, Trial, TrialSeed, TunedVariant, Tuning, edges_of
+from tiedlm.experiment.tuning import Axis, PointScore, SeedScore, TunedVariant, Tuning, edges_of
 from tiedlm.run.config import Added
-from tiedlm.run.layout import Run, place
+from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure, RunResult
 
 Outcomes = Mapping[Path, RunResult | RunFailure]
-"""What came of each trial, by its folder."""
+"""The outcome of each tuning run, by its folder."""
 
 
 def plan_tuning(experiment: Experiment, runs_dir: Path) -> list[Run]:
-    """Every trial: seeds outermost, then the points, so that one broken off leaves the same trials of each variant."""
+    """Every tuning run: seeds outermost, then points, so that an interrupted search has tried the variants alike."""
     if experiment.search is None:
         return []
     rows = list(zip(*experiment.search.candidates.values(), strict=True))
     variants = list(experiment.search.candidates)
     return [
-        _trial(candidate, variant, seed, runs_dir)
+        _tuning_run(candidate, variant, seed, runs_dir)
         for seed in experiment.search.seeds
         for row in rows
         for variant, candidate in zip(variants, row, strict=True)
@@ -36,25 +36,25 @@ def plan_tuning(experiment: Experiment, runs_dir: Path) -> list[Run]:
 def choose(experiment: Experiment, outcomes: Outcomes, runs_dir: Path) -> Tuning:
     """The point with the lowest mean validation nats per token over the seeds, of equals the first, for each variant.
 
-    A trial that diverged is infinitely bad. Raises RunError where all of a variant's did, and where one failed for
+    A run that diverged is infinitely bad. Raises RunError where all of a variant's did, and where one failed for
     another reason: the variants would not have been tried alike.
     """
     search = experiment.search
     assert search is not None
-    tried = {
-        variant: [_scored(candidate, variant, search, outcomes, runs_dir) for candidate in candidates]
+    scores = {
+        variant: [_point_score(candidate, variant, search, outcomes, runs_dir) for candidate in candidates]
         for variant, candidates in search.candidates.items()
     }
     axes = axes_of([candidate.settings for candidate in next(iter(search.candidates.values()))])
     return Tuning(
         seeds=list(search.seeds),
         axes=axes,
-        variants=[_chosen(variant, trials, axes) for variant, trials in tried.items()],
+        variants=[_chosen(variant, points, axes) for variant, points in scores.items()],
     )
 
 
 def tuned(experiment: Experiment, tuning: Tuning) -> Experiment:
-    """Each variant that the file names with the settings chosen for it; what a plan adds is to be made of these."""
+    """Each variant of the file with the settings chosen for it; variants that a plan adds are made of these."""
     assert experiment.search is not None
     variants = {
         variant: next(one.config for one in candidates if settings_name(one.settings) == chosen.chosen)
@@ -75,19 +75,19 @@ def axes_of(points: Sequence[Mapping[str, Any]]) -> list[Axis]:
     return [Axis(key=key, label=short_key(key), values=values) for key, values in found.items()]
 
 
-def _trial(candidate: Candidate, variant: str, seed: int, runs_dir: Path) -> Run:
+def _tuning_run(candidate: Candidate, variant: str, seed: int, runs_dir: Path) -> Run:
     changes = {"variant": settings_name(candidate.settings), "seed": seed, "added": Added(role="trial", of=variant)}
-    return place(candidate.config.model_copy(update=changes), runs_dir)
+    return Run(candidate.config.model_copy(update=changes), runs_dir)
 
 
-def _scored(candidate: Candidate, variant: str, search: Search, outcomes: Outcomes, runs_dir: Path) -> Trial:
-    per_seed: list[TrialSeed] = []
+def _point_score(candidate: Candidate, variant: str, search: Search, outcomes: Outcomes, runs_dir: Path) -> PointScore:
+    per_seed: list[SeedScore] = []
     for seed in search.seeds:
-        run = _trial(candidate, variant, seed, runs_dir)
-        per_seed.append(_score(run, outcomes[run.directory]))
+        run = _tuning_run(candidate, variant, seed, runs_dir)
+        per_seed.append(_seed_score(run, outcomes[run.directory]))
     nats = [score.nats_per_token for score in per_seed if score.nats_per_token is not None]
     failures = [f"seed {score.seed}: {score.failure}" for score in per_seed if score.failure]
-    return Trial(
+    return PointScore(
         settings=dict(candidate.settings),
         name=settings_name(candidate.settings),
         nats_per_token=None if failures else math.fsum(nats) / len(nats),
@@ -96,26 +96,26 @@ def _scored(candidate: Candidate, variant: str, search: Search, outcomes: Outcom
     )
 
 
-def _score(run: Run, outcome: RunResult | RunFailure) -> TrialSeed:
+def _seed_score(run: Run, outcome: RunResult | RunFailure) -> SeedScore:
     seed = run.config.seed
     if isinstance(outcome, RunResult):
         scored = outcome.splits["validation"]
         nats = nats_per_token(scored.nll, scored.tokens)
-        return TrialSeed(seed=seed, nll=scored.nll, tokens=scored.tokens, nats_per_token=nats)
+        return SeedScore(seed=seed, nll=scored.nll, tokens=scored.tokens, nats_per_token=nats)
     if outcome.kind != "diverged":
         message = f"{run.label}: {outcome.message}; without this trial the variants were not tried alike"
         raise RunError(outcome.kind, message)
-    return TrialSeed(seed=seed, nll=None, tokens=None, nats_per_token=None, failure=outcome.message)
+    return SeedScore(seed=seed, nll=None, tokens=None, nats_per_token=None, failure=outcome.message)
 
 
-def _chosen(variant: str, trials: Sequence[Trial], axes: Sequence[Axis]) -> TunedVariant:
-    best = min(trials, key=lambda trial: trial.loss)
+def _chosen(variant: str, points: Sequence[PointScore], axes: Sequence[Axis]) -> TunedVariant:
+    best = min(points, key=lambda point: point.loss)
     if best.nats_per_token is None:
-        raise RunError("diverged", f"{variant}: every one of its {len(trials)} trials diverged; change tune.grid")
+        raise RunError("diverged", f"{variant}: every one of its {len(points)} trials diverged; change tune.grid")
     return TunedVariant(
         variant=variant,
         settings=best.settings,
         chosen=best.name,
         edges=list(edges_of(best.settings, axes)),
-        trials=list(trials),
+        trials=list(points),
     )

@@ -1,61 +1,80 @@
-"""From a config file to an experiment: base, variants and seeds, every mistake under the key where it was written."""
+"""From a config file to an experiment: base, variants and seeds. Free of torch."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse
-from tiedlm.config.file import apply_settings, find_config, read_config
+from tiedlm.config.file import apply_settings, read_config
+from tiedlm.config.find import find_config
 from tiedlm.experiment.baseline import default_baseline
-from tiedlm.experiment.config import Experiment, ExperimentKeys
-from tiedlm.experiment.grid import axes, check_seeds, holds, laid_over, points, search
+from tiedlm.experiment.config import EXPERIMENT_KEYS, Experiment, ExperimentKeys
+from tiedlm.experiment.grid import axes, check_seeds, holds, points, search
+from tiedlm.experiment.variant import WrittenVariant
 from tiedlm.model.config import ModelConfig, ShapeConfig
 from tiedlm.run.config import RunConfig, Seed
 
-_EXPERIMENT_KEYS = tuple(ExperimentKeys.model_fields)
 
-
-def load_experiment(name: str | Path, settings: list[str] | None = None) -> Experiment:
+def load_experiment(name: str | Path, settings: Sequence[str] = ()) -> Experiment:
     """The experiment in a config file; a file without `variants` is an experiment of one.
 
     `settings` are `dotted.key=value`; they reach every variant, also where a variant says otherwise itself.
     Raises ConfigError.
     """
-    path = find_config(name)
-    raw = apply_settings(read_config(path), settings or [])
-    return experiment_from(raw, source=str(name), settings=settings)
+    return experiment_from(read_config(find_config(name)), str(name), settings)
 
 
-def experiment_from(raw: Raw, source: str = "", settings: list[str] | None = None) -> Experiment:
-    """The experiment that a merged mapping describes; raises ConfigError with everything that is wrong."""
-    if "model" in raw and not {"data", "training"} & raw.keys():
+def experiment_from(raw: Raw, source: str = "", settings: Sequence[str] = ()) -> Experiment:
+    """The experiment that the mapping in a file describes; raises ConfigError with everything that is wrong."""
+    of_runs = [setting for setting in settings if not _is_of_experiment(setting)]
+    raw = apply_settings(raw, list(filter(_is_of_experiment, settings)))
+    base = {key: value for key, value in raw.items() if key not in EXPERIMENT_KEYS}
+    single = apply_settings(base, of_runs)  # the one run of a file without variants
+    if _is_model_alone(single):
         problem = Problem("", "holds a model alone (no data, no training): it can be counted, not trained")
         raise ConfigError(problem, source=source)
-    head = parse(ExperimentKeys, {key: raw[key] for key in _EXPERIMENT_KEYS if key in raw}, source)
-    base = {key: value for key, value in raw.items() if key not in _EXPERIMENT_KEYS}
-    seeds = _seeds(head, base, source)
-    merged = _merged_variants(head, {**base, "seed": seeds[0]}, source, settings or [])
-    grid = _grid(head, seeds, settings or [], source) if head.tune else {}
-    variants = _configs(head, merged, points(grid)[0], source)
-    baseline = _baseline(head, variants, source)
+    keys = parse(ExperimentKeys, {key: raw[key] for key in EXPERIMENT_KEYS if key in raw}, source)
+    seeds = _seeds(keys, single, source)
+    if keys.variants is None:
+        variant = single.get("variant", _tying_of(single))
+        written = [WrittenVariant(str(variant), {**single, "seed": seeds[0], "variant": variant}, None)]
+    else:
+        _check_variants(keys.variants, single, source)
+        written = [
+            WrittenVariant(
+                name, {**apply_settings(merge(base, override), of_runs), "seed": seeds[0], "variant": name}, override
+            )
+            for name, override in keys.variants.items()
+        ]
+    return _experiment(keys, seeds, written, apply_settings({}, of_runs), source)
+
+
+def _experiment(
+    keys: ExperimentKeys, seeds: tuple[int, ...], written: Sequence[WrittenVariant], changes: Raw, source: str
+) -> Experiment:
+    """`changes` are what the settings say of the runs."""
+    grid = _grid(keys, seeds, changes, source) if keys.tune else {}
+    variants = _configs(written, points(grid)[0], source)
+    baseline = _baseline(keys, variants, source)
+    raws = {variant.name: variant.raw for variant in written}
     return Experiment(
         name=next(iter(variants.values())).name,
         seeds=seeds,
         baseline=baseline,
         variants=variants,
-        primary=_primary(head, variants, baseline, source),
-        smallest_worthwhile=head.smallest_worthwhile,
-        noise_floor=head.noise_floor,
-        match=head.match,
-        search=search(head.tune, grid, merged, source) if head.tune else None,
+        primary=_primary(keys, variants, baseline, source),
+        smallest_worthwhile=keys.smallest_worthwhile,
+        noise_floor=keys.noise_floor,
+        match=keys.match,
+        search=search(keys.tune, grid, raws, source) if keys.tune else None,
     )
 
 
-def _seeds(head: ExperimentKeys, base: Raw, source: str) -> tuple[int, ...]:
-    if head.seeds is None:
+def _seeds(keys: ExperimentKeys, base: Raw, source: str) -> tuple[int, ...]:
+    if keys.seeds is None:
         try:
             return (TypeAdapter(Seed).validate_python(base.get("seed", 0)),)
         except ValidationError:
@@ -63,50 +82,32 @@ def _seeds(head: ExperimentKeys, base: Raw, source: str) -> tuple[int, ...]:
             raise ConfigError(problem, source=source) from None
     if "seed" in base:
         raise ConfigError(Problem("seed", "give seed or seeds, not both"), source=source)
-    if not head.seeds:
+    if not keys.seeds:
         raise ConfigError(Problem("seeds", "must name at least one seed"), source=source)
-    repeated = sorted({seed for seed in head.seeds if head.seeds.count(seed) > 1})
+    repeated = sorted({seed for seed in keys.seeds if keys.seeds.count(seed) > 1})
     if repeated:
         raise ConfigError(Problem("seeds", f"{repeated[0]} stands there more than once"), source=source)
-    return head.seeds
+    return keys.seeds
 
 
-def _merged_variants(head: ExperimentKeys, base: Raw, source: str, settings: list[str]) -> dict[str, Raw]:
-    """What the file says of each variant, base and override together, not yet validated."""
-    if head.variants is None:
-        variant = base.get("variant", _tying_of(base))
-        return {str(variant): {**base, "variant": variant}}
+def _check_variants(variants: Mapping[str, Raw], base: Raw, source: str) -> None:
     if "variant" in base:
         raise ConfigError(Problem("variant", "belongs to a file without variants"), source=source)
     if base.get("added") is not None:
         raise ConfigError(Problem("added", "is set by the plan: noise_floor or match ask for it"), source=source)
-    if not head.variants:
+    if not variants:
         raise ConfigError(Problem("variants", "must name at least one variant"), source=source)
-    of_runs = [item for item in settings if not _is_of_experiment(item)]
-    return {
-        name: {**apply_settings(merge(base, override), of_runs), "variant": name}
-        for name, override in head.variants.items()
-    }
 
 
-def _misplaced_keys(name: str, override: Raw) -> list[Problem]:
-    return [
-        Problem(f"variants.{name}.{key}", "belongs to the experiment, not to a variant")
-        for key in ("name", "seed", "variant", "added", *_EXPERIMENT_KEYS)
-        if key in override
-    ]
-
-
-def _grid(head: ExperimentKeys, seeds: Sequence[int], settings: list[str], source: str) -> dict[str, list[Any]]:
+def _grid(keys: ExperimentKeys, seeds: Sequence[int], changes: Raw, source: str) -> dict[str, list[Any]]:
     """The values to try of each setting, which nothing else in the file may give. Raises ConfigError."""
-    assert head.tune is not None
-    check_seeds(head.tune, seeds, source)
+    assert keys.tune is not None
+    check_seeds(keys.tune, seeds, source)
     try:
-        grid = axes(head.tune.grid)
+        grid = axes(keys.tune.grid)
     except ConfigError as error:
         raise ConfigError(*error.problems, source=source) from None
-    of_runs = apply_settings({}, [item for item in settings if not _is_of_experiment(item)])
-    given = {f"variants.{name}.": override for name, override in (head.variants or {}).items()} | {"--set ": of_runs}
+    given = {f"variants.{name}.": override for name, override in (keys.variants or {}).items()} | {"--set ": changes}
     problems = [
         Problem(f"{place}{key}", "is tuned: tune.grid gives its values, for all variants alike (tune: null gives none)")
         for place, raw in given.items()
@@ -118,7 +119,7 @@ def _grid(head: ExperimentKeys, seeds: Sequence[int], settings: list[str], sourc
     return grid
 
 
-def _same_folders(names: Iterable[str]) -> list[Problem]:
+def _same_folders(names: Sequence[str]) -> list[Problem]:
     """Names that a file system without upper and lower case would give one folder."""
     spelled: dict[str, str] = {}
     for name in names:
@@ -127,51 +128,23 @@ def _same_folders(names: Iterable[str]) -> list[Problem]:
     return [Problem("variants", f"{one} and {other} differ only in upper and lower case") for one, other in pairs]
 
 
-def _configs(
-    head: ExperimentKeys, merged: Mapping[str, Raw], point: Mapping[str, Any], source: str
-) -> dict[str, RunConfig]:
-    """Each variant with the settings of a point in it; raises ConfigError, each mistake where it was written."""
+def _configs(written: Sequence[WrittenVariant], point: Mapping[str, Any], source: str) -> dict[str, RunConfig]:
+    """Each variant with the settings of a point in it; raises ConfigError with everything that is wrong with any."""
     configs: dict[str, RunConfig] = {}
-    problems = _same_folders(merged)
-    for name, raw in merged.items():
-        override = None if head.variants is None else head.variants[name]
-        misplaced = _misplaced_keys(name, override or {})
-        problems += misplaced
-        if misplaced:
-            continue
+    problems = _same_folders([variant.name for variant in written])
+    for variant in written:
         try:
-            config = parse(RunConfig, laid_over(raw, point), beside=_EXPERIMENT_KEYS)
+            config = variant.config(point)
             configs[config.variant] = config
         except ConfigError as error:
-            placed = [_placed(problem, name, override, point) for problem in error.problems]
-            problems += [problem for problem in placed if problem not in problems]
+            problems += [problem for problem in error.problems if problem not in problems]
     if problems:
         raise ConfigError(*problems, source=source)
     return configs
 
 
 def _is_of_experiment(setting: str) -> bool:
-    return re.split(r"[.=]", setting, maxsplit=1)[0].strip() in _EXPERIMENT_KEYS
-
-
-def _placed(problem: Problem, variant: str, override: Raw | None, point: Mapping[str, Any]) -> Problem:
-    """The problem under the key where it was written: in the grid, in the variant or in the base."""
-    if any(f"{problem.key}.".startswith(f"{key}.") for key in point):
-        return Problem(f"tune.grid.{problem.key}", problem.message)
-    if override is None:
-        return problem
-    if problem.key == "variant":
-        return Problem("variants", problem.message)
-    inner: Any = override
-    for step in problem.key.split("."):
-        if not isinstance(inner, dict) or step not in inner:
-            return problem if not isinstance(inner, dict) or "type" not in inner else _under(problem, variant)
-        inner = inner[step]
-    return _under(problem, variant) if problem.key else problem
-
-
-def _under(problem: Problem, variant: str) -> Problem:
-    return Problem(f"variants.{variant}.{problem.key}", problem.message)
+    return re.split(r"[.=]", setting, maxsplit=1)[0].strip() in EXPERIMENT_KEYS
 
 
 def _tying_of(base: Raw) -> str:
@@ -181,31 +154,34 @@ def _tying_of(base: Raw) -> str:
     return name if isinstance(name, str) else "tied"  # what is wrong with the type is said of the type
 
 
-def _baseline(head: ExperimentKeys, variants: Mapping[str, RunConfig], source: str) -> str:
-    if head.baseline is not None and head.baseline not in variants:
-        message = f"{head.baseline!r} is not one of the variants: {', '.join(variants)}"
+def _baseline(keys: ExperimentKeys, variants: Mapping[str, RunConfig], source: str) -> str:
+    if keys.baseline is not None and keys.baseline not in variants:
+        message = f"{keys.baseline!r} is not one of the variants: {', '.join(variants)}"
         raise ConfigError(Problem("baseline", message), source=source)
-    if head.baseline is not None:
-        return head.baseline
+    if keys.baseline is not None:
+        return keys.baseline
     return default_baseline(list(variants))
 
 
-def _primary(head: ExperimentKeys, variants: Mapping[str, RunConfig], baseline: str, source: str) -> str | None:
-    if head.primary is not None and head.primary not in variants:
-        message = f"{head.primary!r} is not one of the variants: {', '.join(variants)}"
+def _primary(keys: ExperimentKeys, variants: Mapping[str, RunConfig], baseline: str, source: str) -> str | None:
+    if keys.primary is not None and keys.primary not in variants:
+        message = f"{keys.primary!r} is not one of the variants: {', '.join(variants)}"
         raise ConfigError(Problem("primary", message), source=source)
-    if head.primary == baseline:
+    if keys.primary == baseline:
         raise ConfigError(Problem("primary", f"{baseline!r} is the baseline: name another variant"), source=source)
-    return head.primary
+    return keys.primary
 
 
-def load_shape(name: str | Path, settings: list[str] | None = None) -> ModelConfig:
+def load_shape(name: str | Path, settings: Sequence[str] = ()) -> ModelConfig:
     """The model in a file that holds a model alone; raises ConfigError."""
-    raw = apply_settings(read_config(find_config(name)), settings or [])
+    raw = apply_settings(read_config(find_config(name)), settings)
     return parse(ShapeConfig, raw, str(name)).model
 
 
 def is_shape(name: str | Path) -> bool:
     """Whether a config file holds a model alone."""
-    raw = read_config(find_config(name))
+    return _is_model_alone(read_config(find_config(name)))
+
+
+def _is_model_alone(raw: Raw) -> bool:
     return "model" in raw and not {"data", "training"} & raw.keys()

@@ -1,11 +1,11 @@
-"""Try the settings that an experiment asks to tune, and go on with the best of each variant. Free of torch."""
+"""Carry out the tuning search of an experiment, and go on with the best settings of each variant. Free of torch."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from tiedlm.config.base import first_difference
 from tiedlm.errors import RunError
-from tiedlm.experiment.carry_out import carry_out_each, lacking_runs
+from tiedlm.experiment.carry_out import carry_out_each, unfinished_runs
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan_tuning import Outcomes, choose, plan_tuning, tuned
 from tiedlm.experiment.tuning import cautions_in_words, choice_in_words
@@ -18,43 +18,43 @@ from tiedlm.talk import SILENT, Talk
 def tune(
     experiment: Experiment, *, runs_dir: Path, cache_dir: Path, fresh: bool = False, talk: Talk = SILENT
 ) -> Experiment:
-    """The experiment with its settings chosen, after the trials that are lacking; one that tunes nothing, as it is.
+    """The experiment with its settings chosen, after the tuning runs that are missing; the same if it tunes nothing.
 
-    Raises ConfigError before anything trains where a trial on disk is not the one asked for, RunError where no choice
-    can be made, Interrupted with the state saved.
+    Raises ConfigError before anything trains where a tuning run on disk is not the one asked for, RunError where no
+    choice can be made, Interrupted with the state saved.
     """
-    trials = plan_tuning(experiment, runs_dir)
-    if not trials:
+    runs = plan_tuning(experiment, runs_dir)
+    if not runs:
         return experiment
     if not fresh:
-        for run in trials:
+        for run in runs:
             RunFolder(run.directory).check_identity(run.config)
-    lacking = trials if fresh else lacking_runs(trials)
-    if lacking:
-        talk.say(f"tuning first: {_number(experiment)}, {len(lacking)} of {len(trials)} to do")
-    for _ in carry_out_each(trials, lacking, cache_dir=cache_dir, fresh=fresh, talk=talk, what="trial "):
+    unfinished = runs if fresh else unfinished_runs(runs)
+    if unfinished:
+        talk.say(f"tuning first: {_size_in_words(experiment)}, {len(unfinished)} of {len(runs)} to do")
+    for _ in carry_out_each(runs, unfinished, cache_dir=cache_dir, fresh=fresh, talk=talk, what="trial "):
         pass
-    tuning = choose(experiment, outcomes_of(trials), runs_dir)
-    if lacking:
+    tuning = choose(experiment, outcomes_of(runs), runs_dir)
+    if unfinished:
         for line in (*map(choice_in_words, tuning.variants), *cautions_in_words(tuning)):
             talk.say(line)
     return tuned(experiment, tuning)
 
 
 def with_tuned(experiment: Experiment, runs_dir: Path) -> Experiment:
-    """With the settings that the trials on disk chose, where none of these is lacking; until then as it is."""
-    if not experiment.waits_for_trials:
+    """With the settings that the tuning runs on disk lead to, if all of them have ended; until then unchanged."""
+    if not experiment.waits_for_tuning:
         return experiment
-    trials = plan_tuning(experiment, runs_dir)
-    if lacking_runs(trials) or any(map(_is_another, trials)):
+    runs = plan_tuning(experiment, runs_dir)
+    if unfinished_runs(runs) or any(map(_is_another, runs)):
         return experiment
-    return tuned(experiment, choose(experiment, outcomes_of(trials), runs_dir))
+    return tuned(experiment, choose(experiment, outcomes_of(runs), runs_dir))
 
 
-def outcomes_of(trials: Sequence[Run]) -> Outcomes:
-    """What lies in the folders of trials that have ended."""
+def outcomes_of(runs: Sequence[Run]) -> Outcomes:
+    """The results and failures of tuning runs; raises RunError where one has not ended."""
     outcomes: dict[Path, RunResult | RunFailure] = {}
-    for run in trials:
+    for run in runs:
         folder = RunFolder(run.directory)
         outcome = folder.result() or folder.failure()
         if outcome is None:
@@ -63,7 +63,7 @@ def outcomes_of(trials: Sequence[Run]) -> Outcomes:
     return outcomes
 
 
-def _number(experiment: Experiment) -> str:
+def _size_in_words(experiment: Experiment) -> str:
     assert experiment.search is not None
     candidates, seeds = experiment.search.candidates, len(experiment.search.seeds)
     points = len(next(iter(candidates.values())))

@@ -1,4 +1,4 @@
-"""What was tried for each variant before its runs, and what came out: the schema. Free of torch."""
+"""The outcome of a tuning search: which settings were tried for each variant, and which chosen. Free of torch."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -7,8 +7,8 @@ from typing import Any, Literal
 from tiedlm.config.base import Config
 
 
-class TrialSeed(Config):
-    """One trial run: its sums on validation, or why it has none."""
+class SeedScore(Config):
+    """The score of one tuning run on validation, or why it has none."""
 
     seed: int
     nll: float | None
@@ -17,8 +17,8 @@ class TrialSeed(Config):
     failure: str | None = None
 
 
-class Trial(Config):
-    """One point of the grid over the seeds of the tuning.
+class PointScore(Config):
+    """The score of one point of the grid, over the seeds of the tuning.
 
     `nats_per_token` is the mean over them; null, with the reason, where a seed diverged, which counts as infinite.
     """
@@ -27,11 +27,11 @@ class Trial(Config):
     name: str
     nats_per_token: float | None
     reason: str | None = None
-    per_seed: list[TrialSeed]
+    per_seed: list[SeedScore]
 
     @property
     def loss(self) -> float:
-        """What the trials are ordered by."""
+        """What the points are ordered by."""
         return math.inf if self.nats_per_token is None else self.nats_per_token
 
 
@@ -44,7 +44,7 @@ class Axis(Config):
 
 
 class Edge(Config):
-    """A chosen number beyond which nothing was tried, though something lies there."""
+    """A chosen number that is the smallest or the largest of those tried: a better one may lie beyond it."""
 
     label: str
     value: int | float
@@ -52,21 +52,21 @@ class Edge(Config):
 
 
 class TunedVariant(Config):
-    """All trials of a variant, in the order of the grid, and the best of them; of equals the first."""
+    """All points that were tried for a variant, in the order of the grid, and the best; of equals the first."""
 
     variant: str
     settings: dict[str, Any]
     chosen: str
     edges: list[Edge]
-    trials: list[Trial]
+    trials: list[PointScore]
 
-    def best(self) -> Trial:
-        """The trial that was chosen."""
-        return next(trial for trial in self.trials if trial.name == self.chosen)
+    def best(self) -> PointScore:
+        """The point that was chosen."""
+        return next(point for point in self.trials if point.name == self.chosen)
 
 
 class Tuning(Config):
-    """Every variant's own best on validation, out of the same trials; the test split was not read."""
+    """The best settings of every variant on validation, out of the same grid; the test split was not read."""
 
     split: Literal["validation"] = "validation"
     seeds: list[int]
@@ -74,14 +74,14 @@ class Tuning(Config):
     variants: list[TunedVariant]
 
     def of(self, variant: str) -> TunedVariant | None:
-        """The trials of one variant."""
+        """The part of one variant."""
         return next((tuned for tuned in self.variants if tuned.variant == variant), None)
 
 
 def edges_of(settings: dict[str, Any], axes: Sequence[Axis]) -> Iterator[Edge]:
-    """The chosen numbers that are the smallest or the largest of several; 0 ends its axis, below it nothing lies.
+    """The chosen numbers that are the smallest or the largest of several; 0 is no edge, nothing lies below it.
 
-    Steps and fractions of a run are no common axis, so neither are whole numbers and fractions mixed.
+    Axes of whole numbers and fractions mixed have no edges: the ones are steps, the others parts of a run.
     """
     for axis in axes:
         values, value = axis.values, settings[axis.key]
@@ -95,13 +95,13 @@ def edges_of(settings: dict[str, Any], axes: Sequence[Axis]) -> Iterator[Edge]:
 
 
 def choice_in_words(tuned: TunedVariant) -> str:
-    """What was chosen for a variant, and out of how many."""
+    """A sentence: what was chosen for a variant, out of how many."""
     nats = tuned.best().nats_per_token
     return f"{tuned.variant}: {tuned.chosen}, the best of {len(tuned.trials)} ({nats:.4f} nats per token of validation)"
 
 
 def cautions_in_words(tuning: Tuning) -> list[str]:
-    """Why to look at the choices again, each reason once for all variants that it holds for."""
+    """Sentences on what is doubtful about the choices, each once for all variants that it holds for."""
     variants_of: dict[str, list[str]] = {}
     for tuned in tuning.variants:
         for reason in _cautions(tuned):
@@ -112,6 +112,6 @@ def cautions_in_words(tuning: Tuning) -> list[str]:
 def _cautions(tuned: TunedVariant) -> Iterator[str]:
     for edge in tuned.edges:
         yield f"{edge.label} {edge.value:g} is the {edge.side} tried, the best may lie beyond it"
-    diverged = sum(trial.nats_per_token is None for trial in tuned.trials)
+    diverged = sum(point.nats_per_token is None for point in tuned.trials)
     if diverged:
         yield f"{diverged} of {len(tuned.trials)} settings diverged"

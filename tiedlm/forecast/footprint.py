@@ -1,21 +1,21 @@
-"""What a training step is predicted to hold in memory: the record. Free of torch."""
+"""What a training step is forecast to hold in memory: the record. Free of torch."""
 
 from typing import Literal
 
 from tiedlm.config.base import Config
 
 CATEGORIES = ("parameters", "gradients", "optimizer_state", "activations", "temporaries", "inputs")
-"""Activations are what the way forward makes, temporaries what the way back and the update make."""
+"""Activations are what the forward pass allocates, temporaries what the backward pass and the update allocate."""
 
 Phase = Literal["forward", "backward", "update"]
 
 
 class Footprint(Config):
-    """Bytes of one step as written, before a compiler fuses parts of it; what kernels need inside is not modelled.
+    """Bytes of one step as written, before a compiler fuses parts of it; workspace of kernels is not modelled.
 
     `categories` are what is held at the peak and add up to it; `vocabulary` is how much of each has a row or a column
-    for every token of the vocabulary, null where V cannot be told from another size. `persistent_bytes` are the
-    parameters, their gradients and the optimizer's values for them. Without a prediction there is a `reason`.
+    for every type of the vocabulary, null where V equals another size of the model. `persistent_bytes` are the
+    parameters, their gradients and the optimizer's state. Without a forecast the figures are null, for a `reason`.
     """
 
     device: str

@@ -1,4 +1,4 @@
-"""How many types a run's model has, as far as it is known before the run. Free of torch."""
+"""How many types a run's model will have, as far as that is known before the run. Free of torch."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from tiedlm.data.prepared import PreparedData
 
 
-def vocab_size_of(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int:
-    """V as the config says it, else of the prepared tokenizer, else as the tokenizer will have it.
+def forecast_vocab_size(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int:
+    """V as the config gives it, else that of the prepared tokenizer, else what the tokenizer is to be trained to.
 
-    A trained tokenizer may come to fewer types than asked where the text is small. Raises ConfigError.
+    A tokenizer may come to fewer types than requested where the text is small. Raises ConfigError.
     """
-    size = known_vocab_size(model, data, cache_dir) or asked_vocab_size(data)
+    size = fixed_vocab_size(model, data, cache_dir) or requested_vocab_size(data)
     if size is None:
         message = "comes from the text here: run `tiedlm prepare` first, or give it with --set model.vocab_size=..."
         raise ConfigError(Problem("model.vocab_size", message))
     return size
 
 
-def known_vocab_size(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int | None:
-    """V where no text can change it any more: as the config says it, else of the prepared tokenizer, or of bytes."""
+def fixed_vocab_size(model: ModelConfig, data: DataConfig, cache_dir: Path) -> int | None:
+    """V where no text can change it any more: given by the config or the prepared tokenizer, or of bytes."""
     if model.vocab_size is not None:
         return model.vocab_size
     prepared = find_tokens(data, cache_dir)
@@ -34,13 +34,13 @@ def known_vocab_size(model: ModelConfig, data: DataConfig, cache_dir: Path) -> i
     return 257 if isinstance(data.tokenizer, ByteTokenizer) else None
 
 
-def asked_vocab_size(data: DataConfig) -> int | None:
-    """V as a tokenizer that is still to be trained is asked for it; None where the text alone decides."""
+def requested_vocab_size(data: DataConfig) -> int | None:
+    """The V that a tokenizer is still to be trained to; None where the text alone decides."""
     return data.tokenizer.vocab_size if isinstance(data.tokenizer, BpeTokenizer) else None
 
 
 def find_tokens(data: DataConfig, cache_dir: Path) -> "PreparedData | None":
-    """Prepared text, if it is here; where the text itself is not here either, that is none."""
+    """The prepared text, where it is in the cache; None also where the text itself is not here."""
     from tiedlm.data.prepare import find_prepared
 
     try:

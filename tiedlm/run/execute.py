@@ -15,7 +15,7 @@ from tiedlm.evaluation.frequency import GroupMass
 from tiedlm.forecast.memory import Target
 from tiedlm.model.parameters import hash_body, hash_input_embedding
 from tiedlm.run.folder import RunFolder, raw_config
-from tiedlm.run.forecast import foresee
+from tiedlm.run.forecast import forecast_memory
 from tiedlm.run.interrupt import StopSignal
 from tiedlm.run.layout import Run
 from tiedlm.run.loggers import Loggers, Resumed, Title, open_loggers
@@ -118,7 +118,9 @@ class _Execution:
             curve = self.metrics.validations()
             result = describe_run(self.setup, self.training, self.start, splits, curve, self._predict())
             self.folder.finish(result)
-            if self.run.config.is_trial:  # a grid of large models would fill a disk, and nobody asks for its weights
+            if (
+                self.run.config.is_tuning_run
+            ):  # a grid of large models would fill a disk, and nobody asks for its weights
                 self.folder.drop_checkpoints()
             return result
 
@@ -141,7 +143,7 @@ class _Execution:
 
     def _open_loggers(self, resumed: Resumed) -> Loggers:
         config = self.run.config
-        title = Title(config.name, config.trial_of or config.variant, config.label, raw_config(config))
+        title = Title(config.name, config.tuning_of or config.variant, config.label, raw_config(config))
         return open_loggers(self.settings.loggers, self.folder.path, title, resumed)
 
     def _train(self, loggers: Loggers) -> None:
@@ -176,7 +178,7 @@ class _Execution:
         """What the steps should have needed; once the peak has been read, which this would raise."""
         machine = self.setup.machine
         target = Target(machine.device.type, machine.precision, self.training.micro_batch_size)
-        return foresee(self.run.config, target, self.setup.data.vocab_size, self.cache_dir)
+        return forecast_memory(self.run.config, target, self.setup.data.vocab_size, self.cache_dir)
 
     def _validate(self, record: StepRecord) -> dict[str, float]:
         nll = self._score("validation", SILENT)
@@ -199,7 +201,7 @@ class _Execution:
         types.save(self.folder.vocabulary_file)
         sample = min(self.setup.data.split("train").num_tokens, self.setup.data.split("validation").num_tokens)
         every: dict[Split, int | None] = {"train": sample, "validation": None, "test": None}
-        lengths: dict[Split, int | None] = {"validation": None} if self.run.config.is_trial else every
+        lengths: dict[Split, int | None] = {"validation": None} if self.run.config.is_tuning_run else every
         for name, length in lengths.items():
             tokens = self.setup.data.split(name)
             mass = mass_by_bin(types, tokens) if length is None else None

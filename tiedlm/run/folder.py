@@ -1,7 +1,7 @@
-"""What lies in a run's folder, and in an experiment's. Free of torch.
+"""The files in a run's folder. Free of torch.
 
-runs/<experiment>/<variant>/seed-<n>/: config.yaml (resolved, first), metrics.jsonl, checkpoint/,
-evaluation/<split>.npz, result.json (last and atomic: its presence means complete) or failure.json.
+config.yaml (resolved, written first), metrics.jsonl, checkpoint/, evaluation/<split>.npz, result.json (written last and
+at once: where it is, the run is complete) or failure.json. Where the folder itself lies: tiedlm/run/layout.
 """
 
 import json
@@ -13,18 +13,19 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from tiedlm.config.base import Config, ConfigError, Problem, Raw, first_difference, parse
-from tiedlm.config.file import dump_yaml, read_config
+from tiedlm.config.file import read_config
+from tiedlm.config.yaml_core import dump_yaml
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.run.config import RunConfig
+from tiedlm.run.layout import Layout
+from tiedlm.run.lock import LOCK_FILE, hold
 from tiedlm.run.loggers import FOLDERS as LOGGERS
 from tiedlm.run.result import RunFailure, RunResult
 from tiedlm.run.token_types import VOCABULARY_FILE
 from tiedlm.talk import SILENT, Talk
 
 Record = TypeVar("Record", bound=Config)
-_PATIENCE = 600
-"""Seconds in which a process that was told to end has taken its step and saved."""
 
 
 class RunFolder:
@@ -54,7 +55,7 @@ class RunFolder:
         return parse(RunConfig, read_config(self.config_file), str(self.config_file))
 
     def made_with(self) -> RunConfig:
-        """`config`, but of a complete run as its result tells it, which is read at once (RunError: it cannot be)."""
+        """The config; of a complete run from its result, whose JSON is read sooner than YAML. Raises RunError too."""
         result = self.result()
         return self.config() if result is None else parse(RunConfig, result.config, str(self.result_file), "config")
 
@@ -66,7 +67,7 @@ class RunFolder:
             self.failure_file.unlink(missing_ok=True)
 
     def _is_taken(self) -> bool:
-        """Whether a run is here that could be lost: not one that failed before anything of it was saved."""
+        """Whether there is a run here that could be lost: any but one that failed before it saved anything."""
         return self.config_file.is_file() and not (self.failure() and not any(self.checkpoints.glob("step-*")))
 
     def check_identity(self, config: RunConfig) -> None:
@@ -89,7 +90,7 @@ class RunFolder:
         return None if self.result_file.is_file() else _read(self.failure_file, RunFailure)
 
     def finish(self, result: RunResult) -> None:
-        """Write the result, which makes the run complete; nothing is left to do then."""
+        """Write the result, which makes the run complete."""
         self.failure_file.unlink(missing_ok=True)
         write_atomic(self.result_file, to_json(result.model_dump(mode="json")))
 
@@ -115,7 +116,8 @@ class RunFolder:
     def clear(self) -> None:
         """Remove what an earlier run left, the lock aside; raises RunError("disk").
 
-        The result goes first and the config last: broken off half-way, the rest is neither complete nor another run's.
+        The result goes first and the config last: when this is interrupted, what is left is no complete run, and its
+        config still says which run it was.
         """
         import shutil
 
@@ -131,43 +133,13 @@ class RunFolder:
 
     @contextmanager
     def lock(self, talk: Talk = SILENT) -> Iterator[None]:
-        """Hold the folder for this process, until it ends.
-
-        Raises RunError("busy") that names the holder where another does, RunError("disk") where nothing can be written.
-        A holder whose parent was killed is about to save and end: it is waited for, and `talk` says so.
-        """
-        import os
-
-        from filelock import FileLock, Timeout
-
-        holder = self.path / "lock.json"
-        lock = FileLock(self.path / "lock", timeout=0.2)  # one that ends just now is let end
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            try:
-                lock.acquire()
-            except Timeout:
-                if not _is_orphan(holder):
-                    raise
-                talk.say(f"waiting for {_holder(holder)}, whose parent is gone, to save its state and end")
-                lock.acquire(timeout=_PATIENCE)
-            self._drop_partial_files()
-            write_atomic(holder, json.dumps({"process": os.getpid(), "parent": os.getppid()}))
-        except Timeout:
-            raise RunError("busy", f"{self.path} is in use by {_holder(holder)}") from None
-        except (OSError, RunError) as error:
-            lock.release()
-            message = f"{self.path} cannot be used: {error} (disk full, or no right to write?)"
-            raise RunError("disk", message) from error
-        try:
+        """Hold the folder for this process until the block ends; see `tiedlm.run.lock.hold`."""
+        with hold(self.path, talk, when_held=self._drop_partial_files):
             yield
-        finally:
-            holder.unlink(missing_ok=True)
-            lock.release()
 
     def check_free(self, talk: Talk = SILENT) -> None:
-        """Raise at once what `lock` would: for who is about to start a process that takes it."""
-        if (self.path / "lock").is_file():
+        """Raise at once what `lock` would raise, before a process is started that takes the lock."""
+        if (self.path / LOCK_FILE).is_file():
             with self.lock(talk):
                 pass
 
@@ -176,31 +148,6 @@ class RunFolder:
         for folder in (self.path, self.path / "evaluation"):
             for left in folder.glob(".*.part"):
                 left.unlink(missing_ok=True)
-
-
-def _is_orphan(holder: Path) -> bool:
-    """Whether the process that holds the folder has lost its parent, with which it ends."""
-    import os
-
-    try:
-        os.kill(int(json.loads(holder.read_bytes())["parent"]), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return False  # there and another user's, or not known
-    return False
-
-
-def _holder(path: Path) -> str:
-    try:
-        return f"process {json.loads(path.read_bytes())['process']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process"
-
-
-def agreement_file(experiment_dir: Path) -> Path:
-    """The micro-batch size that the runs of an experiment agreed on."""
-    return experiment_dir / "micro_batch.json"
 
 
 def to_json(document: Any) -> str:
@@ -225,18 +172,14 @@ def parse_record(content: bytes, path: Path, record: type[Record]) -> Record:
 
 def run_folders(experiment_dir: Path) -> list[RunFolder]:
     """Every run under an experiment's folder, by variant and seed number."""
-
-    def order(path: Path) -> tuple[str, int]:
-        number = path.parent.name.removeprefix("seed-")
-        return path.parent.parent.name, int(number) if number.isdigit() else 0
-
-    return [RunFolder(path.parent) for path in sorted(experiment_dir.glob("*/seed-*/config.yaml"), key=order)]
+    folders = map(RunFolder, Layout(experiment_dir).run_dirs())
+    return [folder for folder in folders if folder.config_file.is_file()]
 
 
 def newest_experiment(runs_dir: Path) -> Path | None:
     """The experiment under `runs_dir` whose runs were touched last; None where there is none."""
     stamps = [
-        (stamp.stat().st_mtime, folder.path.parent.parent)
+        (stamp.stat().st_mtime, experiment)
         for experiment in (sorted(runs_dir.iterdir()) if runs_dir.is_dir() else ())
         for folder in run_folders(experiment)
         for stamp in (folder.result_file if folder.result_file.is_file() else folder.config_file,)

@@ -1,20 +1,68 @@
-"""Where runs lie. Pure, and free of torch."""
+"""Where runs lie on disk: nothing else knows it. Free of torch.
+
+runs_dir/<experiment>/                                        what its runs share: micro_batch.json, counts.json
+runs_dir/<experiment>/<variant>/seed-<n>/                     a run
+runs_dir/<experiment>/tuning/<variant>/<settings>/seed-<n>/   a run of the tuning search of that variant
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from tiedlm.run.config import RunConfig
 
-TUNING = "tuning"
-"""The folder of an experiment's trials."""
+_TUNING = "tuning"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The folder of one experiment: where its runs lie in it, and the files that they share."""
+
+    experiment_dir: Path
+
+    @classmethod
+    def around(cls, run_dir: Path) -> "Layout":
+        """The layout of the experiment that a run's folder is part of; not for tuning runs."""
+        return cls(run_dir.parent.parent)
+
+    @property
+    def micro_batch_file(self) -> Path:
+        """The micro-batch size that the runs agreed on."""
+        return self.experiment_dir / "micro_batch.json"
+
+    @property
+    def counts_file(self) -> Path:
+        """Parameter counts that were made before."""
+        return self.experiment_dir / "counts.json"
+
+    def run_dir(self, variant: str, seed: int) -> Path:
+        """The folder of a run."""
+        return self.experiment_dir / variant / f"seed-{seed}"
+
+    def tuning_run_dir(self, variant: str, settings: str, seed: int) -> Path:
+        """The folder of a tuning run: apart from the runs, so that nobody takes it for one of them."""
+        return self.experiment_dir / _TUNING / variant / settings / f"seed-{seed}"
+
+    def run_dirs(self) -> list[Path]:
+        """The folders of runs that are on disk, by variant and seed number; those of tuning runs are not among them."""
+
+        def order(path: Path) -> tuple[str, int]:
+            number = path.name.removeprefix("seed-")
+            return variant_of(path), int(number) if number.isdigit() else 0
+
+        return sorted(self.experiment_dir.glob("*/seed-*"), key=order)
+
+
+def variant_of(run_dir: Path) -> str:
+    """The variant whose run a folder holds."""
+    return run_dir.parent.name
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run and the folder it lives in."""
+    """A run config, and the folder under which all experiments lie."""
 
     config: RunConfig
-    directory: Path
+    runs_dir: Path
 
     @property
     def label(self) -> str:
@@ -22,16 +70,14 @@ class Run:
         return self.config.label
 
     @property
-    def home(self) -> Path:
-        """The experiment's folder."""
-        return self.directory.parents[3 if self.config.is_trial else 1]
+    def layout(self) -> Layout:
+        """The layout of its experiment."""
+        return Layout(self.runs_dir / self.config.name)
 
-
-def place(config: RunConfig, runs_dir: Path) -> Run:
-    """A run config with its folder, `runs_dir/<experiment>/<variant>/seed-<n>`.
-
-    Trials stand apart, where nobody takes them for runs: `runs_dir/<experiment>/tuning/<of>/<settings>/seed-<n>`.
-    """
-    home = runs_dir / config.name
-    above = home if config.trial_of is None else home / TUNING / config.trial_of
-    return Run(config, above / config.variant / f"seed-{config.seed}")
+    @property
+    def directory(self) -> Path:
+        """Its own folder."""
+        config = self.config
+        if config.tuning_of is None:
+            return self.layout.run_dir(config.variant, config.seed)
+        return self.layout.tuning_run_dir(config.tuning_of, config.variant, config.seed)

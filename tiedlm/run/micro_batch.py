@@ -1,37 +1,27 @@
 """One micro-batch size for every run of an experiment, agreed before anything trains.
 
-A CPU takes the whole batch at once. On a GPU two steps of each variant are tried in a process of its own, from the
+A CPU takes the whole batch at once. On a GPU two steps of each variant are tried in a process of their own, from the
 whole batch downwards by halves, and the largest size that fits all of them is written into the experiment's folder.
 """
 
 import hashlib
 import json
 import math
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from tiedlm.config.base import Config
-from tiedlm.errors import RunError
+from tiedlm.config.base import Config, memory_settings
+from tiedlm.errors import Interrupted, RunError
 from tiedlm.files import write_atomic
 from tiedlm.run.config import RunConfig
-from tiedlm.run.folder import agreement_file, raw_config
 from tiedlm.run.layout import Run
-from tiedlm.run.probe import trial
+from tiedlm.run.probe import build_probe
+from tiedlm.run.process import call_worker, in_a_line
 from tiedlm.talk import Talk
-from tiedlm.training.memory import is_out_of_memory
 from tiedlm.training.precision import resolve_machine
-
-OUT_OF_MEMORY = 3
-"""Exit code of a trial that did not fit."""
-_LENGTHS = ("steps", "tokens", "epochs")
-_RATES = ("learning_rate", "min_learning_rate", "schedule", "warmup", "decay", "milestones", "gamma", "weight_decay")
-_OF_EMBEDDINGS = ("embedding_weight_decay", "embedding_learning_rate_factor", "embedding_eps")
-_TAKES_NO_MEMORY = {*_LENGTHS, *_RATES, *_OF_EMBEDDINGS, "betas", "eps"}
 
 
 class Agreement(Config):
@@ -59,7 +49,7 @@ def agree(runs: Sequence[Run], vocab_size: int, talk: Talk) -> int:
 
     Raises RunError("out_of_memory") where a single window does not fit.
     """
-    file = agreement_file(runs[0].home)
+    file = runs[0].layout.micro_batch_file
     before = _read(file)
     tried = before.tried if before else []
     size = before.micro_batch_size if before else max(run.config.training.batch_size for run in runs)
@@ -83,20 +73,22 @@ def agree(runs: Sequence[Run], vocab_size: int, talk: Talk) -> int:
 
 def _what_takes_memory(config: RunConfig) -> str:
     """SHA-256 of the model, the recipe and the window: what other seeds and other rates of a variant have in common."""
-    raw = raw_config(config)
-    recipe = {key: value for key, value in raw["training"].items() if key not in _TAKES_NO_MEMORY}
-    return hashlib.sha256(json.dumps([raw["model"], recipe, config.data.seq_len], sort_keys=True).encode()).hexdigest()
+    question = [config.model.model_dump(mode="json"), memory_settings(config.training), config.data.seq_len]
+    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
 
 
 def fits(config: RunConfig, size: int, vocab_size: int) -> bool:
     """Whether training with micro-batches of `size` fits into memory, tried in a process of its own."""
-    request = json.dumps({"config": raw_config(config), "size": size, "vocab_size": vocab_size})
-    command = [sys.executable, "-P", "-m", "tiedlm.run.micro_batch"]
-    done = subprocess.run(command, input=request, capture_output=True, text=True, encoding="utf-8", check=False)
-    if done.returncode not in (0, OUT_OF_MEMORY):
-        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise RunError("error", f"{config.variant}: the trial of a micro-batch failed: {last}")
-    return done.returncode == 0
+    try:
+        call_worker("try_micro_batch", config, size=size, vocab_size=vocab_size)
+    except Interrupted:
+        raise
+    except RunError as error:
+        if error.kind == "out_of_memory":
+            return False
+        message = f"{config.variant}: the trial of a micro-batch failed: {in_a_line(error)}"
+        raise RunError("error", message) from error
+    return True
 
 
 def try_two_steps(config: RunConfig, size: int, vocab_size: int) -> None:
@@ -105,7 +97,7 @@ def try_two_steps(config: RunConfig, size: int, vocab_size: int) -> None:
     The optimizer's state is there from the second step on, and the gradients from the second micro-batch of a step on:
     both stand beside the activations then.
     """
-    training = trial(config, size, vocab_size)
+    training = build_probe(config, size, vocab_size)
     try:
         for stage in training.model.tying.stages:
             training.progress.step = math.ceil(stage * training.num_steps)
@@ -122,17 +114,3 @@ def _read(path: Path) -> Agreement | None:
         return Agreement.model_validate_json(path.read_bytes())
     except ValidationError:
         raise RunError("corrupt", f"{path} holds no micro_batch_size; delete it, and the size is tried anew") from None
-
-
-def _main() -> None:
-    request = json.loads(sys.stdin.read())
-    try:
-        try_two_steps(RunConfig.model_validate(request["config"]), request["size"], request["vocab_size"])
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-        sys.exit(OUT_OF_MEMORY)
-
-
-if __name__ == "__main__":
-    _main()

@@ -1,11 +1,6 @@
-"""A few steps of a run's training on made-up ids, to see what they take.
+"""A few steps of a run's training on made-up ids, to see what they take."""
 
-As a program it takes them in its own, fresh process and prints what they took.
-"""
-
-import json
-import subprocess
-import sys
+from typing import Any
 
 import torch
 
@@ -14,7 +9,7 @@ from tiedlm.data.batches import build_batches
 from tiedlm.errors import RunError
 from tiedlm.model.language_model import build_model
 from tiedlm.run.config import RunConfig
-from tiedlm.run.folder import raw_config
+from tiedlm.run.process import call_worker, in_a_line
 from tiedlm.training.memory import host_rss, keep_freed_memory, read_peaks, reset_peaks
 from tiedlm.training.precision import resolve_machine
 from tiedlm.training.trainer import Training
@@ -29,10 +24,10 @@ class Taken(Config):
     tokens_per_second: float | None
 
 
-def trial(config: RunConfig, size: int, vocab_size: int, *, num_rows: int | None = None) -> Training:
+def build_probe(config: RunConfig, size: int, vocab_size: int, *, num_rows: int | None = None) -> Training:
     """Training with micro-batches of `size`, about to take its first step.
 
-    A step is `num_rows` windows; unless said two micro-batches of them, the second of which is like all further ones.
+    A step is `num_rows` windows; by default two micro-batches of them, since the second is like all further ones.
     """
     machine = resolve_machine(config.training, compiles=config.model.compiles)
     seq_len = config.data.seq_len
@@ -46,26 +41,23 @@ def trial(config: RunConfig, size: int, vocab_size: int, *, num_rows: int | None
 
 
 def measure(config: RunConfig, size: int, vocab_size: int, num_steps: int) -> Taken:
-    """Take `num_steps` in a process of its own; raises RunError where it does not end well."""
-    request = {"config": raw_config(config), "size": size, "vocab_size": vocab_size, "num_steps": num_steps}
-    command = [sys.executable, "-P", "-m", "tiedlm.run.probe"]
-    done = subprocess.run(
-        command, input=json.dumps(request), capture_output=True, text=True, encoding="utf-8", check=False
-    )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise RunError("error", f"{config.variant}: the trial failed: {last}")
-    return Taken.model_validate_json(done.stdout.splitlines()[-1])
+    """What `num_steps` take in a fresh process; raises RunError where they do not end well."""
+    try:
+        taken: Any = call_worker("measure_steps", config, size=size, vocab_size=vocab_size, num_steps=num_steps)
+    except RunError as error:
+        raise RunError("error", f"{config.variant}: the trial failed: {in_a_line(error)}") from error
+    return Taken.model_validate(taken)
 
 
-def _measure_here(config: RunConfig, size: int, vocab_size: int, num_steps: int) -> Taken:
+def measure_here(config: RunConfig, size: int, vocab_size: int, num_steps: int) -> Taken:
+    """What `num_steps` take in this process, which should have done nothing else before."""
     if config.training.num_threads:
         torch.set_num_threads(config.training.num_threads)
     keep_freed_memory()  # as a run does
     _load_kernels(config)
     device = resolve_machine(config.training).device
     before = host_rss()
-    training = trial(config, size, vocab_size)
+    training = build_probe(config, size, vocab_size)
     reset_peaks(device)
     if training.machine.compile:
         training.model.compile()
@@ -81,7 +73,7 @@ def _measure_here(config: RunConfig, size: int, vocab_size: int, num_steps: int)
 
 
 def _load_kernels(config: RunConfig) -> None:
-    """Step once with next to nothing, so that libraries and threads are no part of what is measured."""
+    """Take one step of a tiny model, so that loading libraries and starting threads are not measured."""
     few = {"batch_size": 1, "micro_batch_size": 1, "compile": False}
     tiny = config.model_copy(
         update={
@@ -90,14 +82,4 @@ def _load_kernels(config: RunConfig) -> None:
             "training": config.training.model_copy(update=few),
         }
     )
-    trial(tiny, 1, 16).advance()
-
-
-def _main() -> None:
-    request = json.loads(sys.stdin.read())
-    config = RunConfig.model_validate(request.pop("config"))
-    sys.stdout.write(_measure_here(config, **request).model_dump_json() + "\n")
-
-
-if __name__ == "__main__":
-    _main()
+    build_probe(tiny, 1, 16).advance()

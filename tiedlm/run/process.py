@@ -1,77 +1,136 @@
-"""Start the process of a run, wait for it, and hand on what happens to either side. Free of torch."""
+"""Have a task done by a worker, a process of its own: the parent's side. Free of torch.
+
+The worker (tiedlm/run/worker) gets the task as one line of JSON on its standard input, which stays open: when it
+closes, the worker ends. How the task ended comes back as one line of JSON on the worker's standard output.
+"""
 
 import json
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.errors import Interrupted, RunError
+from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder, raw_config
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure
 
+_WORKER = [sys.executable, "-P", "-m", "tiedlm.run.worker"]  # -P: the user's files are no modules of the worker's
+
 
 def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run]) -> None:
-    """Carry out a run in a process of its own, which sees SIGINT and SIGTERM through this one and ends with it.
+    """Carry out a run in a worker, which sees SIGINT and SIGTERM through this process and ends with it.
 
     Raises what the run raised: ConfigError, RunError, Interrupted; the last also where the run had just ended well.
     """
     request = {
-        "run": _request(run),
-        "siblings": [_request(sibling) for sibling in siblings],
+        "task": "run",
+        "run": _described(run),
+        "siblings": [_described(sibling) for sibling in siblings],
         "cache_dir": str(cache_dir),
         "fresh": fresh,
         "prefix": prefix,
     }
-    command = [sys.executable, "-P", "-m", "tiedlm.run.worker"]  # -P: files of the user's are no modules of ours
     # in a session of its own: a terminal's Ctrl-C reaches this process alone, which hands it on once
     with (
         _Forwarding() as forwarding,
         subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
-        ) as child,
+            _WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
+        ) as worker,
     ):
-        forwarding.begin(child)
-        assert child.stdin is not None and child.stdout is not None
-        child.stdin.write(json.dumps(request) + "\n")
-        child.stdin.flush()  # and stays open: it closes when this process ends
-        outcome = child.stdout.read()
-        code = child.wait()
-    _raise_outcome(run, code, outcome, forwarding.received)
-
-
-def _request(run: Run) -> dict[str, Any]:
-    return {"config": raw_config(run.config), "directory": str(run.directory)}
-
-
-def _raise_outcome(run: Run, code: int, outcome: str, received: signal.Signals | None) -> None:
-    told = _told(outcome)
-    if code == 0 and received is not None:
+        forwarding.begin(worker)
+        outcome = _ask(worker, request)
+    received = forwarding.received
+    if received is not None and outcome.code == 0:
         raise Interrupted(received, f"{run.label}: finished and scored; run it again for what comes after it")
-    if code == 0:
-        return
-    if "signal" in told:
-        raise Interrupted(signal.Signals(told["signal"]), told["message"])
-    if "problems" in told:
-        raise ConfigError(*(Problem(**problem) for problem in told["problems"]), source=told["source"])
-    if "trace" in told:
-        raise _failed(run, told["kind"], told["message"]) from RuntimeError(f"in the run's process:\n{told['trace']}")
-    if "kind" in told:
-        raise RunError(told["kind"], told["message"], told.get("step"))
-    if received is not None:
+    if received is not None and not outcome.told:
         raise Interrupted(received, f"{run.label}: stopped before it began to train, or a second time while it saved")
-    raise _unexplained(run, code)
+    try:
+        outcome.result("the run's process", last_line="what it said stands above")
+    except RunError as error:
+        if outcome.is_fault:
+            _write_down(run, error)
+        raise
 
 
-def _told(outcome: str) -> dict[str, Any]:
-    """The line of JSON that a run which did not end well leaves; a library may have printed something too."""
-    for line in reversed(outcome.splitlines()):
+def call_worker(task: str, config: RunConfig, **arguments: Any) -> Any:
+    """The result of a task in a worker that says nothing on the terminal. Raises what the task raised."""
+    request = {"task": task, "config": raw_config(config), **arguments}
+    with (
+        tempfile.TemporaryFile() as stderr,
+        subprocess.Popen(
+            _WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True, encoding="utf-8"
+        ) as worker,
+    ):
+        try:
+            outcome = _ask(worker, request)
+        except BaseException:  # Ctrl-C, say
+            worker.kill()
+            raise
+        stderr.seek(0)
+        said = stderr.read().decode(errors="replace").strip().splitlines()
+    return outcome.result("its process", last_line=said[-1] if said else "")
+
+
+def in_a_line(error: RunError) -> str:
+    """What a task failed of: the last line of its traceback where it was a fault of the program."""
+    return str(error.__cause__ or error).strip().splitlines()[-1]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """How a worker ended: its exit code, and what it told; nothing where it could not say anything any more."""
+
+    code: int
+    told: dict[str, Any]
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it ended by a fault of the program or without a word, which the task cannot have written down."""
+        return self.code != 0 and (not self.told or "trace" in self.told)
+
+    def result(self, process: str, last_line: str) -> Any:
+        """The result of the task, or raise what the task raised; `process` and `last_line` tell of a silent end."""
+        told = self.told
+        if self.code == 0:
+            return told.get("result")
+        if "signal" in told:
+            raise Interrupted(signal.Signals(told["signal"]), told["message"])
+        if "problems" in told:
+            raise ConfigError(*(Problem(**problem) for problem in told["problems"]), source=told["source"])
+        if "trace" in told:
+            trace = RuntimeError(f"in {process}:\n{told['trace']}")
+            raise RunError(told["kind"], told["message"]) from trace
+        if "kind" in told:
+            raise RunError(told["kind"], told["message"], told.get("step"))
+        if self.code == -signal.SIGKILL:
+            raise RunError("killed", f"{process} was killed (SIGKILL), which is what a system out of memory does")
+        if self.code < 0:
+            raise RunError("killed", f"{process} ended by {signal.Signals(-self.code).name}")
+        raise RunError("error", f"{process} ended with code {self.code}{last_line and f'; {last_line}'}")
+
+
+def _ask(worker: "subprocess.Popen[str]", request: dict[str, Any]) -> _Outcome:
+    """Hand a task to a worker and wait for its end."""
+    assert worker.stdin is not None and worker.stdout is not None
+    worker.stdin.write(json.dumps(request) + "\n")
+    worker.stdin.flush()  # and stays open: it closes when this process ends
+    told = _last_document(worker.stdout.read())
+    code = worker.wait()
+    return _Outcome(code, {} if code and "result" in told else told)
+
+
+def _last_document(output: str) -> dict[str, Any]:
+    """The line of JSON in what a worker printed; a library may have printed something too."""
+    for line in reversed(output.splitlines()):
         try:
             told = json.loads(line)
         except ValueError:
@@ -81,30 +140,22 @@ def _told(outcome: str) -> dict[str, Any]:
     return {}
 
 
-def _unexplained(run: Run, code: int) -> RunError:
-    """The process ended without a word: killed from outside, or by an error that is a fault of the program."""
-    if code == -signal.SIGKILL:
-        kind, message = "killed", "the run's process was killed (SIGKILL), which is what a system out of memory does"
-    elif code < 0:
-        kind, message = "killed", f"the run's process ended by {signal.Signals(-code).name}"
-    else:
-        kind, message = "error", f"the run's process ended with code {code}; what it said stands above"
-    return _failed(run, kind, message)
+def _described(run: Run) -> dict[str, Any]:
+    return {"config": raw_config(run.config), "runs_dir": str(run.runs_dir)}
 
 
-def _failed(run: Run, kind: str, message: str) -> RunError:
-    """What a run that could not say so itself came to, which its folder keeps."""
-    failure = RunFailure(variant=run.config.variant, seed=run.config.seed, kind=kind, message=message)
+def _write_down(run: Run, error: RunError) -> None:
+    """Keep in a run's folder why it failed, where the run could not do so itself."""
+    failure = RunFailure(variant=run.config.variant, seed=run.config.seed, kind=error.kind, message=str(error))
     with suppress(RunError):  # a full disk takes no failure either
         RunFolder(run.directory).fail(run.config, failure)
-    return RunError(kind, message)
 
 
 class _Forwarding:
-    """Inside the block SIGINT and SIGTERM go to the child, which saves and ends; one that came too early, too."""
+    """Inside the block SIGINT and SIGTERM go to the worker, which saves and ends; one that came too early, too."""
 
     def __init__(self) -> None:
-        self.child: subprocess.Popen[str] | None = None
+        self.worker: subprocess.Popen[str] | None = None
         self.received: signal.Signals | None = None
         self.before: dict[signal.Signals, Any] = {}
 
@@ -113,16 +164,16 @@ class _Forwarding:
             self.before[number] = signal.signal(number, self._hand_on)
         return self
 
-    def begin(self, child: "subprocess.Popen[str]") -> None:
-        """From now on there is a child."""
-        self.child = child
+    def begin(self, worker: "subprocess.Popen[str]") -> None:
+        """From now on there is a worker."""
+        self.worker = worker
         if self.received is not None:
-            child.send_signal(self.received)
+            worker.send_signal(self.received)
 
     def _hand_on(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)
-        if self.child is not None:
-            self.child.send_signal(number)
+        if self.worker is not None:
+            self.worker.send_signal(number)
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():

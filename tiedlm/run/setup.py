@@ -115,7 +115,7 @@ def open_run(
     else:
         snapshot = load_newest(folder.checkpoints, talk, optimizer=False)
     if snapshot is None:
-        way_out = "a trial keeps none once it is finished" if config.is_trial else "train the run again"
+        way_out = "a trial keeps none once it is finished" if config.is_tuning_run else "train the run again"
         raise RunError("corrupt", f"{folder.checkpoints} holds no valid checkpoint; {way_out}")
     setup.check_tokens(snapshot)
     setup.model.load_state_dict(snapshot.weights)

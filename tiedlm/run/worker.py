@@ -1,6 +1,7 @@
-"""The process of one run: told what to do on standard input, and ending when that closes, with its parent.
+"""A process that does one task of a run and ends with its parent: the child's side of tiedlm/run/process.
 
-Talk goes to stderr; standard output gets one line of JSON where the run did not end well.
+The first line of standard input says what to do. Talk goes to stderr; standard output gets one line of JSON that tells
+how the task ended.
 """
 
 import json
@@ -9,6 +10,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,56 +21,86 @@ from tiedlm.run.config import RunConfig
 from tiedlm.run.layout import Run
 from tiedlm.talk import Talk
 
+# The tasks import torch, so only once the parent is being watched.
+
+
+def _run(run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str) -> None:
+    """Carry out a run; its outcome lies in its folder."""
+    from tiedlm.run.execute import execute
+    from tiedlm.training.memory import keep_freed_memory
+
+    keep_freed_memory()
+    others = [_run_of(sibling) for sibling in siblings]
+    execute(_run_of(run), cache_dir=Path(cache_dir), fresh=fresh, talk=Talk(prefix), siblings=others)
+
+
+def _run_of(described: Any) -> Run:
+    return Run(RunConfig.model_validate(described["config"]), Path(described["runs_dir"]))
+
+
+def _try_micro_batch(config: Any, size: int, vocab_size: int) -> None:
+    """See whether a micro-batch fits into memory; raises RunError("out_of_memory") where it does not."""
+    from tiedlm.run.micro_batch import try_two_steps
+    from tiedlm.training.memory import is_out_of_memory
+
+    try:
+        try_two_steps(RunConfig.model_validate(config), size, vocab_size)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise RunError("out_of_memory", f"a micro-batch of {size} does not fit into memory") from error
+
+
+def _measure_steps(config: Any, size: int, vocab_size: int, num_steps: int) -> Any:
+    """The memory and the time of a few steps of training."""
+    from tiedlm.run.probe import measure_here
+
+    return measure_here(RunConfig.model_validate(config), size, vocab_size, num_steps).model_dump()
+
+
+_TASKS: dict[str, Callable[..., Any]] = {
+    "run": _run,
+    "try_micro_batch": _try_micro_batch,
+    "measure_steps": _measure_steps,
+}
+
 
 def main() -> int:
-    """Carry out the run described by the first line of standard input; 0 done, 1 failed, 2 wrong, 130/143 stopped."""
-    if sys.stderr is None:  # closed by whoever started us: the work goes on
+    """Do the task in the first line of standard input; 0 done, 1 failed, 2 a wrong request, 130 or 143 stopped."""
+    if sys.stderr is None:  # closed by the parent: the work goes on
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     line = sys.stdin.readline()
-    if not line.endswith("\n"):  # whoever started us was killed before it could say what for
+    if not line.endswith("\n"):  # the parent was killed before it could say what to do
         return 1
     request = json.loads(line)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        from tiedlm.run.execute import execute  # imports torch, so only once the parent is being watched
-        from tiedlm.training.memory import keep_freed_memory
+    code, outcome = _outcome_of(_TASKS[request.pop("task")], request)
+    _tell(outcome)
+    return code
 
-        keep_freed_memory()
-        execute(
-            _run(request["run"]),
-            cache_dir=Path(request["cache_dir"]),
-            fresh=request["fresh"],
-            talk=Talk(request["prefix"]),
-            siblings=[_run(sibling) for sibling in request["siblings"]],
-        )
+
+def _outcome_of(task: Callable[..., Any], arguments: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """The exit code and what is told of a task, however it ends."""
+    try:
+        return 0, {"result": task(**arguments)}
     except Interrupted as error:
-        _report({"kind": error.kind, "message": str(error), "signal": error.number})
-        return error.exit_code
+        return error.exit_code, {"kind": error.kind, "message": str(error), "signal": error.number}
     except KeyboardInterrupt:  # before it began to train, or a second one while it saved
         stopped = Interrupted(signal.SIGINT, "stopped at once; what was saved before is kept")
-        _report({"kind": stopped.kind, "message": str(stopped), "signal": stopped.number})
-        return stopped.exit_code
+        return stopped.exit_code, {"kind": stopped.kind, "message": str(stopped), "signal": stopped.number}
     except RunError as error:
-        _report({"kind": error.kind, "message": str(error), "step": error.step})
-        return 1
+        return 1, {"kind": error.kind, "message": str(error), "step": error.step}
     except ConfigError as error:
-        _report({"source": error.source, "problems": [asdict(problem) for problem in error.problems]})
-        return 2
-    except Exception as error:  # noqa: BLE001 (a fault of the program: who asked says so, and shows where if asked to)
-        _report({"kind": "unexpected", "message": unexpected(error), "trace": traceback.format_exc()})
-        return 1
-    return 0
+        return 2, {"source": error.source, "problems": [asdict(problem) for problem in error.problems]}
+    except Exception as error:  # noqa: BLE001 (a fault of the program: the parent says so, and shows where if asked to)
+        return 1, {"kind": "unexpected", "message": unexpected(error), "trace": traceback.format_exc()}
 
 
-def _run(request: dict[str, Any]) -> Run:
-    return Run(RunConfig.model_validate(request["config"]), Path(request["directory"]))
-
-
-def _report(outcome: dict[str, Any]) -> None:
+def _tell(outcome: dict[str, Any]) -> None:
     try:
         sys.stdout.write(json.dumps(outcome) + "\n")
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever asked was killed; nor is there a place for the last flush of all
+    except BrokenPipeError:  # the parent was killed; nor is there a place for the last flush of all
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

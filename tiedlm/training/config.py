@@ -6,7 +6,19 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tiedlm.config.base import Config, Count, Execution, Fraction, FromList, NonNegative, Positive, Size, Whole, check
+from tiedlm.config.base import (
+    Config,
+    Count,
+    Execution,
+    Fraction,
+    FromList,
+    NonNegative,
+    Positive,
+    Size,
+    TakesMemory,
+    Whole,
+    check,
+)
 
 _OPTIMIZER_DEFAULTS: dict[str, dict[str, Any]] = {
     "adamw": {"betas": [0.9, 0.95], "eps": 1e-8},
@@ -38,8 +50,8 @@ class TrainingConfig(Config):
     steps: Count | None = None
     tokens: Count | None = None
     epochs: Positive | None = None
-    batch_size: Size
-    micro_batch_size: Size | Literal["auto"] = "auto"
+    batch_size: Annotated[Size, TakesMemory()]
+    micro_batch_size: Annotated[Size | Literal["auto"], TakesMemory()] = "auto"
     learning_rate: Positive
     min_learning_rate: NonNegative = 0.0
     schedule: Literal["cosine", "constant", "wsd", "step"] = "cosine"
@@ -47,22 +59,22 @@ class TrainingConfig(Config):
     decay: Count | Fraction | None = None
     milestones: Annotated[tuple[Annotated[float, Field(gt=0, lt=1)], ...], FromList] | None = None
     gamma: Annotated[float, Field(gt=0, le=1)] | None = None
-    optimizer: Literal["adamw", "sgd"] = "adamw"
+    optimizer: Annotated[Literal["adamw", "sgd"], TakesMemory()] = "adamw"
     betas: Annotated[tuple[Fraction, Fraction], FromList] | None = None
     eps: Positive | None = None
-    momentum: Fraction | None = None
+    momentum: Annotated[Fraction | None, TakesMemory(bool)] = None
     weight_decay: NonNegative = 0.1
     max_grad_norm: Positive | None = 1.0
-    z_loss: NonNegative = 0.0
+    z_loss: Annotated[NonNegative, TakesMemory(bool)] = 0.0
     embedding_weight_decay: NonNegative = 0.0
     embedding_learning_rate_factor: NonNegative = 1.0
     embedding_eps: Positive | None = None
-    embedding_max_grad_norm: Positive | None = None
-    output_max_grad_norm: Positive | None = None
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    compile: Literal["auto"] | bool = "auto"
-    head: Literal["auto", "lean", "full"] = "auto"
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$"), Execution()] = "auto"
+    embedding_max_grad_norm: Annotated[Positive | None, TakesMemory(bool)] = None
+    output_max_grad_norm: Annotated[Positive | None, TakesMemory(bool)] = None
+    precision: Annotated[Literal["auto", "fp32", "bf16", "fp16"], TakesMemory()] = "auto"
+    compile: Annotated[Literal["auto"] | bool, TakesMemory()] = "auto"
+    head: Annotated[Literal["auto", "lean", "full"], TakesMemory()] = "auto"
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$"), Execution(), TakesMemory()] = "auto"
     num_threads: Annotated[Annotated[Whole, Field(gt=0, le=1024)] | None, Execution()] = None
     evaluate_every: Annotated[Count | None, Execution()] = None
     checkpoint_every: Annotated[Count | None, Execution()] = None

@@ -16,16 +16,16 @@ from tests.support.small_runs import carry_out, small_config
 from tiedlm.comparison.analyses.noise_floor import NoiseFloor
 from tiedlm.comparison.pairing import pair
 from tiedlm.config.base import ConfigError
-from tiedlm.experiment.complete import whole
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.expand import expand
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.run.layout import place
+from tiedlm.run.layout import Run
 from tiedlm.run.result import RunResult
 
 
 def whole_of(folder: Path, *settings: str) -> Experiment:
-    return whole(load_experiment(small_config(folder), list(settings)), folder / "runs", folder / "cache")
+    return expand(load_experiment(small_config(folder), list(settings)), folder / "runs", folder / "cache")
 
 
 def test_the_baseline_drawn_anew_joins_the_plan_last_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -33,13 +33,13 @@ def test_the_baseline_drawn_anew_joins_the_plan_last_where_it_is_asked_for(tmp_p
     experiment = whole_of(tmp_path, "noise_floor=true", "baseline=tied")
     assert list(whole_of(tmp_path).variants) == ["tied", "untied"]
     assert list(experiment.variants) == ["tied", "untied", "tied+redrawn"]
-    assert list(experiment.asked) == list(asked.variants)
+    assert list(experiment.variants_of_file) == list(asked.variants)
     redrawn = experiment.variants["tied+redrawn"]
     assert redrawn.added is not None
     assert (redrawn.added.role, redrawn.added.of, redrawn.embedding_draw) == ("noise_floor", "tied", 1)
     back = {"variant": "tied", "embedding_draw": 0, "added": None}
     assert redrawn.model_copy(update=back) == experiment.variants["tied"], "and nothing else differs"
-    assert whole(experiment, tmp_path / "runs", tmp_path / "cache") == experiment
+    assert expand(experiment, tmp_path / "runs", tmp_path / "cache") == experiment
 
 
 @pytest.mark.parametrize("taken", ["untied+redrawn", "Untied+Redrawn"])
@@ -48,7 +48,7 @@ def test_a_name_that_the_file_gives_itself_is_refused(tmp_path: Path, taken: str
     small_config(tmp_path, "variants:\n", line)
     experiment = load_experiment(tmp_path / "small.yaml", ["noise_floor=true"])
     with pytest.raises(ConfigError, match="give yours another") as error:
-        whole(experiment, tmp_path / "runs", tmp_path / "cache")
+        expand(experiment, tmp_path / "runs", tmp_path / "cache")
     assert error.value.problems[0].key == f"variants.{taken}"
 
 
@@ -57,14 +57,14 @@ def test_a_name_with_no_room_for_what_is_added_is_refused(tmp_path: Path) -> Non
     small_config(tmp_path, "  untied:", f"  {name}:")
     experiment = load_experiment(tmp_path / "small.yaml", ["noise_floor=true", f"baseline={name}"])
     with pytest.raises(ConfigError, match="at most 100 characters"):
-        whole(experiment, tmp_path / "runs", tmp_path / "cache")
+        expand(experiment, tmp_path / "runs", tmp_path / "cache")
 
 
 @pytest.mark.parametrize("baseline", ["tied", "untied"])
 def test_only_the_embeddings_start_from_other_values(tmp_path: Path, baseline: str) -> None:
     experiment = whole_of(tmp_path, "noise_floor=true", f"baseline={baseline}", "model.dropout=0.1")
     names = (baseline, f"{baseline}+redrawn")
-    plain, redrawn = (carry_out(place(pick(experiment, name), tmp_path / "runs")) for name in names)
+    plain, redrawn = (carry_out(Run(pick(experiment, name), tmp_path / "runs")) for name in names)
     assert redrawn.hashes.input_embedding != plain.hashes.input_embedding
     for name in ("body", "batches", "corpus", "tokens"):
         assert getattr(redrawn.hashes, name) == getattr(plain.hashes, name), name
@@ -185,9 +185,9 @@ def test_a_against_a_through_the_command_is_exactly_no_difference(
     small_config(tmp_path, "variants:\n  tied: {model: {tying: {type: tied}}}\n", again)
     config, folder = tmp_path / "small.yaml", tmp_path / "runs"
     settings = ["noise_floor=true", "model.dropout=0.1"]
-    experiment = whole(load_experiment(config, settings), folder, tmp_path / "cache")
+    experiment = expand(load_experiment(config, settings), folder, tmp_path / "cache")
     for variant in ("untied", "untied+redrawn"):
-        carry_out(place(pick(experiment, variant), folder))
+        carry_out(Run(pick(experiment, variant), folder))
     options = [word for setting in settings for word in ("--set", setting)]
     places = ["--runs-dir", str(folder), "--cache-dir", str(tmp_path / "cache")]
     assert main(["compare", str(config), *options, *places, "--json"]) == 0

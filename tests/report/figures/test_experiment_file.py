@@ -78,7 +78,7 @@ def test_what_the_plan_added_is_asked_for_again_and_not_named(tmp_path: Path) ->
         )
         (tmp_path / f"{role}.yaml").write_text(experiment_file(more) or "")
         again = load_experiment(tmp_path / f"{role}.yaml")
-        assert list(again.asked) == ["tied", "untied"]
+        assert list(again.variants_of_file) == ["tied", "untied"]
         assert (again.noise_floor, again.match) == (role == "noise_floor", "parameters" if "wid" in role else None)
 
 

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs, summarize
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.experiment.tuning import Axis, Trial, TrialSeed, TunedVariant, Tuning, edges_of
+from tiedlm.experiment.tuning import Axis, PointScore, SeedScore, TunedVariant, Tuning, edges_of
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.formats.terminal import render_comparison
 from tiedlm.report.sections.tuning import SECTION
@@ -18,16 +18,16 @@ AXES = [
 ]
 
 
-def trial(rate: float, nats: list[float | None]) -> Trial:
+def trial(rate: float, nats: list[float | None]) -> PointScore:
     """One that cost so much with seeds 100, 101, ..; None diverged."""
     per_seed = [
-        TrialSeed(seed=100 + index, nll=None if one is None else 1e4 * one, tokens=10_000, nats_per_token=one)
+        SeedScore(seed=100 + index, nll=None if one is None else 1e4 * one, tokens=10_000, nats_per_token=one)
         for index, one in enumerate(nats)
     ]
     known = [one for one in nats if one is not None]
     mean = sum(known) / len(known) if len(known) == len(nats) else None
     settings = {"training.learning_rate": rate, "training.schedule": "cosine"}
-    return Trial(settings=settings, name=f"learning_rate={rate}", nats_per_token=mean, per_seed=per_seed)
+    return PointScore(settings=settings, name=f"learning_rate={rate}", nats_per_token=mean, per_seed=per_seed)
 
 
 def tried(variant: str, nats: list[list[float | None]], best: int) -> TunedVariant:

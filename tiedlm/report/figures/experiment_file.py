@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.config.file import dump_yaml
+from tiedlm.config.yaml_core import dump_yaml
 
 _KEYS_OF_ONE_RUN = ("variant", "seed", "added")
 _DEFAULT_EMBEDDING_DRAW = 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.experiment.tuning import Trial, TunedVariant, Tuning, cautions_in_words
+from tiedlm.experiment.tuning import PointScore, TunedVariant, Tuning, cautions_in_words
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.table import Row, Table
 from tiedlm.report.sections.section import Section
@@ -46,7 +46,7 @@ def _trial_rows(variant: TunedVariant, tuning: Tuning) -> Iterator[Row]:
             yield Row.of(f"{variant.variant}, {seed}", (_nats(score) for score in scores))
 
 
-def _cell(trial: Trial, chosen: str) -> str:
+def _cell(trial: PointScore, chosen: str) -> str:
     return f"{'* ' if trial.name == chosen else ''}{_nats(trial.nats_per_token)}"
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from tests.support.small_runs import small_experiment
 from tiedlm.experiment.count_params import count_configs
-from tiedlm.forecast.stored_memory import likely_target
-from tiedlm.run.forecast import foresee
+from tiedlm.forecast.memory_cache import target_of
+from tiedlm.run.forecast import forecast_memory
 from tiedlm.run.result import Memory
 
 
@@ -13,11 +13,11 @@ def test_the_very_same_step_is_worked_out_once_whatever_the_seed(tmp_path: Path)
     experiment = small_experiment(tmp_path)
     for seed in (0, 1):
         config = experiment.run_config("tied", seed)
-        found = foresee(config, likely_target(config.training), 257, tmp_path / "cache")
+        found = forecast_memory(config, target_of(config.training), 257, tmp_path / "cache")
         assert found.peak_bytes is not None
     assert len(list((tmp_path / "cache" / "predicted-memory").iterdir())) == 1
     other = experiment.run_config("untied", 0)
-    foresee(other, likely_target(other.training), 257, tmp_path / "cache")
+    forecast_memory(other, target_of(other.training), 257, tmp_path / "cache")
     assert len(list((tmp_path / "cache" / "predicted-memory").iterdir())) == 2
 
 

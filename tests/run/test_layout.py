@@ -1,0 +1,35 @@
+"""Where runs lie: tuning runs apart from the others, and every folder leads back to its experiment."""
+
+from pathlib import Path
+
+from tests.support.small_runs import small_run
+from tiedlm.run.config import Added
+from tiedlm.run.layout import Layout, Run, variant_of
+
+
+def test_a_run_lies_by_experiment_variant_and_seed_and_its_folder_leads_back(tmp_path: Path) -> None:
+    run = small_run(tmp_path, seed=7)
+    assert run.directory == tmp_path / "runs" / "small" / "tied" / "seed-7"
+    assert Layout.around(run.directory) == run.layout == Layout(tmp_path / "runs" / "small")
+    assert variant_of(run.directory) == run.config.variant
+
+
+def test_a_tuning_run_lies_apart_and_is_none_of_the_runs(tmp_path: Path) -> None:
+    run = small_run(tmp_path, seed=7)
+    changes = {"variant": "learning_rate=0.1", "added": Added(role="trial", of="tied")}
+    tuning_run = Run(run.config.model_copy(update=changes), run.runs_dir)
+    assert tuning_run.directory == tmp_path / "runs" / "small" / "tuning" / "tied" / "learning_rate=0.1" / "seed-7"
+    assert tuning_run.layout == run.layout, "they share what belongs to the experiment"
+    for each in (run, tuning_run):
+        each.directory.mkdir(parents=True)
+    assert run.layout.run_dirs() == [run.directory]
+
+
+def test_the_folders_of_runs_are_in_the_order_of_variants_and_of_seeds_as_numbers(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    folders = [layout.run_dir("tied", 9), layout.run_dir("tied", 10), layout.run_dir("untied", 2)]
+    for folder in reversed(folders):
+        folder.mkdir(parents=True)
+    (tmp_path / "notes.txt").touch()
+    assert layout.run_dirs() == folders
+    assert Layout(tmp_path / "nothing").run_dirs() == []

@@ -1,0 +1,27 @@
+"""From what a file asks for to all variants of the plan: settings chosen by tuning, and the variants that are added.
+
+Free of torch until a model must be counted.
+"""
+
+from pathlib import Path
+
+from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.counts_cache import CountsCache
+from tiedlm.experiment.match import with_matches
+from tiedlm.experiment.noise_floor import with_noise_floor
+from tiedlm.experiment.tune import with_tuned
+from tiedlm.run.layout import Layout
+from tiedlm.talk import Talk
+
+
+def expand(experiment: Experiment, runs_dir: Path, cache_dir: Path, talk: Talk | None = None) -> Experiment:
+    """The experiment with tuned settings, where they are chosen, and the variants of `match` and `noise_floor`.
+
+    Expanding it again changes nothing. Counts are kept in the experiment's folder. Text that a count needs is prepared
+    where there is `talk`; without it nothing is written. Raises ConfigError, and RunError with `talk`.
+    """
+    experiment = with_tuned(experiment, runs_dir)
+    counts = CountsCache(Layout(runs_dir / experiment.name), cache_dir, talk)
+    experiment = with_matches(experiment, counts)
+    counts.keep()
+    return with_noise_floor(experiment)

@@ -1,0 +1,60 @@
+"""What a file says of one variant, and under which of its keys a mistake in it is told. Free of torch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tiedlm.config.base import ConfigError, Problem, Raw, parse
+from tiedlm.experiment.config import EXPERIMENT_KEYS
+from tiedlm.experiment.grid import laid_over
+from tiedlm.run.config import RunConfig
+
+
+@dataclass(frozen=True)
+class WrittenVariant:
+    """A variant as it is written, not yet validated.
+
+    `raw` is base, override and settings together; `override` is null in a file that describes one run.
+    """
+
+    name: str
+    raw: Raw
+    override: Raw | None
+
+    def config(self, point: Mapping[str, Any]) -> RunConfig:
+        """The variant with the settings of a point of the grid; raises ConfigError, with mistakes where they stand."""
+        misplaced = [
+            Problem(f"variants.{self.name}.{key}", "belongs to the experiment, not to a variant")
+            for key in ("name", "seed", "variant", "added", *EXPERIMENT_KEYS)
+            if key in (self.override or {})
+        ]
+        if misplaced:
+            raise ConfigError(*misplaced)
+        try:
+            return parse(RunConfig, laid_over(self.raw, point), beside=EXPERIMENT_KEYS)
+        except ConfigError as error:
+            raise ConfigError(*(self._placed(problem, point) for problem in error.problems)) from None
+
+    def _placed(self, problem: Problem, point: Mapping[str, Any]) -> Problem:
+        """The problem under the key where it is written: in the grid, in the variant or in the base."""
+        if any(f"{problem.key}.".startswith(f"{key}.") for key in point):
+            return Problem(f"tune.grid.{problem.key}", problem.message)
+        if self.override is None:
+            return problem
+        if problem.key == "variant":
+            return Problem("variants", problem.message)
+        return self._under(problem) if self._says(problem.key) else problem
+
+    def _says(self, key: str) -> bool:
+        """Whether the override says something at a dotted key, or replaces the mapping that lacks it."""
+        mapping: Any = self.override
+        for step in key.split("."):
+            if not isinstance(mapping, dict):
+                return False
+            if step not in mapping:
+                return "type" in mapping
+            mapping = mapping[step]
+        return True
+
+    def _under(self, problem: Problem) -> Problem:
+        return Problem(f"variants.{self.name}.{problem.key}", problem.message)
