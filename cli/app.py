@@ -28,13 +28,13 @@ COMMANDS = {
     "prepare": "Get text and tokenizer ready.",
     "configs": "List, show or copy packaged configs.",
 }
-"""What the list of commands says of each: the first sentence of its own help."""
+"""The commands, each with the first sentence of its help, which the list of commands shows."""
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-"""What is wrong with the words of a command; typer gives it no public name."""
+"""The error for a wrong command line; typer gives it no public name."""
 
 _WRONG_NAMES = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EACCES, errno.ELOOP}
-"""What the system says of a path that was given wrong, not of a machine that fails."""
+"""System errors of a path that was given wrong, in contrast to those of a failing machine."""
 
 
 @app.callback(invoke_without_command=True, add_help_option=False)
@@ -47,7 +47,7 @@ def about(
 
     Exit codes: 0 done, 1 a run failed, 2 the request was wrong, 130 or 143 interrupted with the state saved.
     """
-    # --help is our own: of one that is not given typer's makes null, which it has pydantic check
+    # --help is our own option: typer's own has the value null where it is not given, which makes typer import pydantic
     if version:
         from importlib.metadata import version as installed_version
 
@@ -67,7 +67,7 @@ class _Later(TyperCommand):
 
 
 def command(name: str) -> Any:
-    """One of COMMANDS, whole."""
+    """One of COMMANDS with its options."""
     module = importlib.import_module(f".{name.replace('-', '_')}", __package__)
     return typer.main.get_command(module.app)
 

@@ -25,15 +25,15 @@ def show_list(as_json: options.Json = False, debug: options.Debug = False) -> No
     from tiedlm.config.copying import purpose
     from tiedlm.config.find import packaged_configs
 
-    found = {name: purpose(path) for name, path in packaged_configs().items()}
+    purposes = {name: purpose(path) for name, path in packaged_configs().items()}
     if as_json:
-        print_json({"configs": [{"name": name, "purpose": words} for name, words in found.items()]})
+        print_json({"configs": [{"name": name, "purpose": words} for name, words in purposes.items()]})
         return
     from tiedlm.report.commands.configs import render_config_list
 
     from .console import console
 
-    render_config_list(found, console())
+    render_config_list(purposes, console())
 
 
 @app.command("show")

@@ -13,6 +13,6 @@ class _Console(Console):
 
 def console() -> Console:
     """Nothing that is printed there is markup."""
-    asked = os.environ.get("COLUMNS", "")
-    width = 80 if asked.isdigit() and int(asked) < 1 else None  # a width of nothing is none
+    columns = os.environ.get("COLUMNS", "")
+    width = 80 if columns.isdigit() and int(columns) < 1 else None  # COLUMNS=0 is no width
     return _Console(markup=False, emoji=False, highlight=False, width=width)

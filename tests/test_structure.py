@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -92,6 +93,16 @@ def test_the_report_reads_results_and_nothing_that_runs_them() -> None:
             refused = {name for part, allowed in REPORT_READS.items() for name in read[part] - allowed}
             refused |= read["comparison"] & COMPARISON_RUNS
             assert not refused, f"{module_of(path)} imports {refused}"
+
+
+def test_only_the_layout_knows_where_runs_lie() -> None:
+    """No other code climbs up from a folder, or looks for the folders of runs."""
+    knowing = [
+        module_of(path)
+        for path in SOURCES
+        if re.search(r"\.parents\[|\.parent\.parent|glob\([^)]*seed-|f\"seed-", path.read_text(encoding="utf-8"))
+    ]
+    assert knowing == ["tiedlm.run.layout"]
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if path.name == "__init__.py"], ids=module_of)

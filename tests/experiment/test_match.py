@@ -235,25 +235,25 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
     counted = count_configs([str(tmp_path / "small.yaml")], ["match=parameters"], tmp_path / "cache")
     assert [model.name for model in counted] == ["tied", "untied", "tied+width", "tied+depth"]
     experiment = expand(experiment_of(tmp_path, "match=parameters"), tmp_path / "runs", tmp_path / "cache")
-    foreseen = forecast(plan(experiment, tmp_path / "runs"), tmp_path / "cache")
-    for model, run in zip(counted, foreseen, strict=True):
+    forecasts = forecast(plan(experiment, tmp_path / "runs"), tmp_path / "cache")
+    for model, run in zip(counted, forecasts, strict=True):
         assert (run["parameters"], run["flops_per_token"]) == (model.counts.total, model.counts.flops_per_token)
-    assert [(run["num_layers"], run["inner_width"]) for run in foreseen] == [
+    assert [(run["num_layers"], run["inner_width"]) for run in forecasts] == [
         sizes(config) for config in experiment.variants.values()
     ]
     stream = io.StringIO()
-    render_dry_run(foreseen, Console(file=stream, width=80))
+    render_dry_run(forecasts, Console(file=stream, width=80))
     shown = stream.getvalue()
     assert "Variants of unequal cost" in shown
-    for run in foreseen:
+    for run in forecasts:
         line = f"{run['variant']} {run['parameters']:,} {run['flops_per_token']:,} {run['num_layers']} "
         assert f"{line}{run['inner_width']:,}" in " ".join(shown.split())
 
 
 def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:
-    foreseen = forecast(plan(experiment_of(tmp_path), tmp_path / "runs"), tmp_path / "cache")
+    forecasts = forecast(plan(experiment_of(tmp_path), tmp_path / "runs"), tmp_path / "cache")
     stream = io.StringIO()
-    render_dry_run(foreseen, Console(file=stream, width=80))
+    render_dry_run(forecasts, Console(file=stream, width=80))
     assert "unequal" not in stream.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""Predictions are kept by what determines them, and told for machines that are not here."""
+"""Forecasts are kept by what determines them, and made for machines that are not here."""
 
 from pathlib import Path
 

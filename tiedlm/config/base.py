@@ -23,7 +23,7 @@ class Config(BaseModel):
 
 
 def whole(value: object) -> object:
-    """1e8 is a float in YAML but a whole number to its writer."""
+    """An int for a float that is whole: YAML reads 1e8 as a float."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

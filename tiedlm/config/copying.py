@@ -53,7 +53,7 @@ def copy_config(name: str, destination: Path) -> list[Path]:
 
 
 def read_extends(path: Path) -> str | None:
-    """What a config says it extends, if it lies beside it; one that comes with the package is found wherever it is."""
+    """The file that a config extends; None also for one that comes with the package, which need not be copied."""
     raw = load_yaml(read_text(path), str(path))
     parent = raw.get("extends") if isinstance(raw, dict) else None
     if parent is None or (isinstance(parent, str) and not is_there(path.parent / parent) and find_packaged(parent)):

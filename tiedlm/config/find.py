@@ -16,9 +16,9 @@ def find_config(name: str | Path) -> Path:
     if there and not path.is_dir():
         return path
     wanted = str(name)
-    found = find_packaged(wanted)
-    if found is not None:
-        return found
+    packaged = find_packaged(wanted)
+    if packaged is not None:
+        return packaged
     if there:
         raise ConfigError(Problem("", "is a folder, not a config file"), source=wanted)
     names = ", ".join(key.removesuffix(".yaml") for key in packaged_configs())

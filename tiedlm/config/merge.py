@@ -1,4 +1,4 @@
-"""Mappings as a file gives them: parsed, not yet validated."""
+"""Merging mappings that are parsed and not yet validated. Free of torch."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ Raw = dict[str, Any]
 
 
 def merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> Raw:
-    """`base` with `override` laid over it, key by key; a mapping that names a `type` replaces the other whole."""
+    """`base` with `override` laid over it, key by key; a mapping that names a `type` replaces all of the other."""
     merged = dict(base)
     for key, value in override.items():
         mine = merged.get(key)

@@ -1,4 +1,4 @@
-"""The grid of `tune`: which settings may be tried, all their combinations, and how each is called. Free of torch."""
+"""The grid of `tune`: which settings may be tried, their combinations and the names of these. Free of torch."""
 
 import hashlib
 import itertools
@@ -38,16 +38,16 @@ def axes(grid: Raw) -> dict[str, list[Any]]:
 
     Of a key that stands there more than once the last counts. Raises ConfigError with everything that is wrong.
     """
-    found = dict(_leaves(grid))
-    problems = [problem for key, values in found.items() for problem in _problems(key, values)]
-    if not found:
+    values_of = dict(_leaves(grid))
+    problems = [problem for key, values in values_of.items() for problem in _problems(key, values)]
+    if not values_of:
         problems.append(Problem("tune.grid", "must name at least one setting and its values"))
     if problems:
         raise ConfigError(*problems)
-    number = math.prod(map(len, found.values()))
+    number = math.prod(map(len, values_of.values()))
     if number > MOST_POINTS:
         raise ConfigError(Problem("tune.grid", f"{number:,} combinations for each variant: at most {MOST_POINTS:,}"))
-    return found
+    return values_of
 
 
 def points(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -66,19 +66,19 @@ def laid_over(raw: Raw, point: Mapping[str, Any]) -> Raw:
 
 
 def search(tune: Tune, grid: Mapping[str, Sequence[Any]], merged: Mapping[str, Raw], source: str = "") -> Search:
-    """What `tune` asks for, of the variants as the file gives them. Raises ConfigError where a point makes no run."""
+    """The tuning search of the variants in a file; raises ConfigError where a point makes no valid run."""
     problems: list[Problem] = []
     candidates: dict[str, tuple[Candidate, ...]] = {}
     for name, raw in merged.items():
-        found: list[Candidate] = []
+        of_variant: list[Candidate] = []
         for point in points(grid):
             try:
                 config = parse(RunConfig, laid_over(raw, point))
-                found.append(Candidate(settings_of(config, list(grid)), config))
+                of_variant.append(Candidate(settings_of(config, list(grid)), config))
             except ConfigError as error:
                 placed = [_placed(problem, point) for problem in error.problems]
                 problems += [problem for problem in placed if problem not in problems]
-        candidates[name] = tuple(found)
+        candidates[name] = tuple(of_variant)
     if not problems:
         problems += _without_effect(next(iter(candidates.values())), grid)
     if problems:
@@ -87,7 +87,7 @@ def search(tune: Tune, grid: Mapping[str, Sequence[Any]], merged: Mapping[str, R
 
 
 def check_seeds(tune: Tune, seeds: Sequence[int], source: str = "") -> None:
-    """Raise ConfigError where the seeds of the trials are none, repeated, or those of the runs."""
+    """Raise ConfigError where the seeds of the tuning runs are missing, repeated, or among those of the runs."""
     common = [seed for seed in tune.seeds if seed in seeds]
     if not tune.seeds:
         raise ConfigError(Problem("tune.seeds", "must name at least one seed"), source=source)
@@ -99,19 +99,19 @@ def check_seeds(tune: Tune, seeds: Sequence[int], source: str = "") -> None:
 
 
 def holds(raw: Raw, key: str) -> bool:
-    """Whether a mapping says something at a dotted key, or above it something that is no mapping."""
-    found: Any = raw
+    """Whether a mapping has a value at a dotted key, or above it a value that is no mapping."""
+    value: Any = raw
     for step in key.split("."):
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             return True
-        if step not in found:
+        if step not in value:
             return False
-        found = found[step]
+        value = value[step]
     return True
 
 
 def _placed(problem: Problem, point: Mapping[str, Any]) -> Problem:
-    """At its own key where the grid gives that, else at the grid, with the point that brought it about."""
+    """The problem under its key in the grid; one of another key under the grid, with the point that causes it."""
     if any(f"{problem.key}.".startswith(f"{key}.") for key in point):
         return Problem(f"tune.grid.{problem.key}", problem.message)
     with_what = ", ".join(f"{key}: {shown(value)}" for key, value in point.items())
@@ -119,7 +119,7 @@ def _placed(problem: Problem, point: Mapping[str, Any]) -> Problem:
 
 
 def _without_effect(candidates: Sequence[Candidate], grid: Mapping[str, Sequence[Any]]) -> Iterator[Problem]:
-    """Settings that only say how a run is carried out, and values that stand there twice, however written."""
+    """Settings that only say how a run is carried out, and values that are given twice, however written."""
     computed = semantic(candidates[0].config)
     for key, values in grid.items():
         if not any(f"{known}.".startswith(f"{key}.") for known in computed):
@@ -152,7 +152,7 @@ def written(value: object) -> str:
 
 @cache
 def short_key(key: str) -> str:
-    """The last part of a key where no other setting ends in it, else the whole key."""
+    """The last part of a dotted key where no other key ends in it, else all of it."""
     last = key.rpartition(".")[2]
     alike = {path for path in field_paths(RunConfig) if path.rpartition(".")[2] == last}
     return last if alike == {key} else key
@@ -183,7 +183,7 @@ _EXAMPLE = {"model": "dropout", "training": "learning_rate"}
 
 
 def _at(raw: Raw, key: str) -> Any:
-    found: Any = raw
+    value: Any = raw
     for step in key.split("."):
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
+        value = value.get(step) if isinstance(value, dict) else None
+    return value

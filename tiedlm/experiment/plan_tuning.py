@@ -66,13 +66,13 @@ def tuned(experiment: Experiment, tuning: Tuning) -> Experiment:
 
 def axes_of(points: Sequence[Mapping[str, Any]]) -> list[Axis]:
     """The values of each setting as the configs have them, in the order of the grid's points."""
-    found: dict[str, list[Any]] = {}
+    values_of: dict[str, list[Any]] = {}
     for point in points:
         for key, value in point.items():
-            values = found.setdefault(key, [])
+            values = values_of.setdefault(key, [])
             if value not in values:
                 values.append(value)
-    return [Axis(key=key, label=short_key(key), values=values) for key, values in found.items()]
+    return [Axis(key=key, label=short_key(key), values=values) for key, values in values_of.items()]
 
 
 def _tuning_run(candidate: Candidate, variant: str, seed: int, runs_dir: Path) -> Run:

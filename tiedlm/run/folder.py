@@ -76,9 +76,9 @@ class RunFolder:
             return
         difference = first_difference(self.made_with(), config)
         if difference:
-            key, there, asked = difference
+            key, stored, requested = difference
             way_out = "--fresh starts that run again, another name or --runs-dir keeps it"
-            message = f"{self.path} was made with {there!r}, now it is {asked!r}; {way_out}"
+            message = f"{self.path} was made with {stored!r}, now it is {requested!r}; {way_out}"
             raise ConfigError(Problem(key, message))
 
     def result(self) -> RunResult | None:

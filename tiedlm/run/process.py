@@ -51,7 +51,7 @@ def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, sibling
     received = forwarding.received
     if received is not None and outcome.code == 0:
         raise Interrupted(received, f"{run.label}: finished and scored; run it again for what comes after it")
-    if received is not None and not outcome.told:
+    if received is not None and not outcome.document:
         raise Interrupted(received, f"{run.label}: stopped before it began to train, or a second time while it saved")
     try:
         outcome.result("the run's process", last_line="what it said stands above")
@@ -81,36 +81,36 @@ def call_worker(task: str, config: RunConfig, **arguments: Any) -> Any:
 
 
 def in_a_line(error: RunError) -> str:
-    """What a task failed of: the last line of its traceback where it was a fault of the program."""
+    """Why a task failed: the last line of its traceback where it was a fault of the program."""
     return str(error.__cause__ or error).strip().splitlines()[-1]
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """How a worker ended: its exit code, and what it told; nothing where it could not say anything any more."""
+    """How a worker ended: its exit code and the document it printed, which is empty where it could not print any."""
 
     code: int
-    told: dict[str, Any]
+    document: dict[str, Any]
 
     @property
     def is_fault(self) -> bool:
-        """Whether it ended by a fault of the program or without a word, which the task cannot have written down."""
-        return self.code != 0 and (not self.told or "trace" in self.told)
+        """Whether it ended by a fault of the program or without a word, so that its run's folder does not tell it."""
+        return self.code != 0 and (not self.document or "trace" in self.document)
 
     def result(self, process: str, last_line: str) -> Any:
-        """The result of the task, or raise what the task raised; `process` and `last_line` tell of a silent end."""
-        told = self.told
+        """The result of the task, or raise what it raised; `process` and `last_line` are for an end without a word."""
+        document = self.document
         if self.code == 0:
-            return told.get("result")
-        if "signal" in told:
-            raise Interrupted(signal.Signals(told["signal"]), told["message"])
-        if "problems" in told:
-            raise ConfigError(*(Problem(**problem) for problem in told["problems"]), source=told["source"])
-        if "trace" in told:
-            trace = RuntimeError(f"in {process}:\n{told['trace']}")
-            raise RunError(told["kind"], told["message"]) from trace
-        if "kind" in told:
-            raise RunError(told["kind"], told["message"], told.get("step"))
+            return document.get("result")
+        if "signal" in document:
+            raise Interrupted(signal.Signals(document["signal"]), document["message"])
+        if "problems" in document:
+            raise ConfigError(*(Problem(**problem) for problem in document["problems"]), source=document["source"])
+        if "trace" in document:
+            trace = RuntimeError(f"in {process}:\n{document['trace']}")
+            raise RunError(document["kind"], document["message"]) from trace
+        if "kind" in document:
+            raise RunError(document["kind"], document["message"], document.get("step"))
         if self.code == -signal.SIGKILL:
             raise RunError("killed", f"{process} was killed (SIGKILL), which is what a system out of memory does")
         if self.code < 0:
@@ -123,20 +123,20 @@ def _ask(worker: "subprocess.Popen[str]", request: dict[str, Any]) -> _Outcome:
     assert worker.stdin is not None and worker.stdout is not None
     worker.stdin.write(json.dumps(request) + "\n")
     worker.stdin.flush()  # and stays open: it closes when this process ends
-    told = _last_document(worker.stdout.read())
+    document = _last_document(worker.stdout.read())
     code = worker.wait()
-    return _Outcome(code, {} if code and "result" in told else told)
+    return _Outcome(code, {} if code and "result" in document else document)
 
 
 def _last_document(output: str) -> dict[str, Any]:
     """The line of JSON in what a worker printed; a library may have printed something too."""
     for line in reversed(output.splitlines()):
         try:
-            told = json.loads(line)
+            document = json.loads(line)
         except ValueError:
             continue
-        if isinstance(told, dict):
-            return told
+        if isinstance(document, dict):
+            return document
     return {}
 
 
@@ -152,7 +152,7 @@ def _write_down(run: Run, error: RunError) -> None:
 
 
 class _Forwarding:
-    """Inside the block SIGINT and SIGTERM go to the worker, which saves and ends; one that came too early, too."""
+    """Inside the block SIGINT and SIGTERM go to the worker, which saves and ends; also one that came before it."""
 
     def __init__(self) -> None:
         self.worker: subprocess.Popen[str] | None = None

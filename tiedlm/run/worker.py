@@ -74,13 +74,13 @@ def main() -> int:
         return 1
     request = json.loads(line)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    code, outcome = _outcome_of(_TASKS[request.pop("task")], request)
-    _tell(outcome)
+    code, document = _outcome_of(_TASKS[request.pop("task")], request)
+    _print(document)
     return code
 
 
 def _outcome_of(task: Callable[..., Any], arguments: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """The exit code and what is told of a task, however it ends."""
+    """The exit code and the document of a task, however it ends."""
     try:
         return 0, {"result": task(**arguments)}
     except Interrupted as error:
@@ -96,9 +96,9 @@ def _outcome_of(task: Callable[..., Any], arguments: dict[str, Any]) -> tuple[in
         return 1, {"kind": "unexpected", "message": unexpected(error), "trace": traceback.format_exc()}
 
 
-def _tell(outcome: dict[str, Any]) -> None:
+def _print(document: dict[str, Any]) -> None:
     try:
-        sys.stdout.write(json.dumps(outcome) + "\n")
+        sys.stdout.write(json.dumps(document) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:  # the parent was killed; nor is there a place for the last flush of all
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
