@@ -28,7 +28,7 @@ def test_other_settings_than_tying_are_pointed_at() -> None:
 
 def test_failed_and_unfinished_runs_are_named() -> None:
     failure = RunFailure(variant="untied", seed=1, kind="out_of_memory", message="no [bold]room[/bold]", step=1_234)
-    planned = {"tied": (0, 1, 2), "untied": (0, 1, 2)}
+    planned: dict[str, tuple[int, ...]] = {"tied": (0, 1, 2), "untied": (0, 1, 2)}
     results = [run_result("tied"), run_result("untied")]
     text = said(summarize(results, [failure], "example", "untied", ["tied", "untied"], planned))
     assert "Failed: untied, seed 1 (out_of_memory at step 1,234): no [bold]room[/bold]" in text
