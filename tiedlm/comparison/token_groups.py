@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tiedlm.comparison.documents import bootstrap_ratios
-from tiedlm.comparison.statistics import Interval
+from tiedlm.comparison.statistics import Interval, mean
 from tiedlm.comparison.stored_scores import ScoresOf, TokenScores, UnusableScoresError, read_scores, read_types
 from tiedlm.run.result import RunResult
 from tiedlm.run.token_types import BINS, TokenTypes
@@ -104,6 +104,18 @@ def group_differences(pairs: Sequence[tuple[Grouped, Grouped]], fewest_documents
             num_documents=num_documents,
             ci95_text=next(intervals) if enough[group] else None,
         )
+
+
+def mean_movement(runs: Sequence[GroupedScores], side: str, index: int) -> float | None:
+    """|end - start| / |start| of the rows of one side, mean over those of a bin and then over runs.
+
+    Bins are of how often a row was seen. None where there is no such row, or the movement of one is not known.
+    """
+    import numpy as np
+
+    rows = [run.types.moved[side][run.types.bins_seen == index] for run in runs]
+    means = [float(moved.mean(dtype=np.float64)) for moved in rows if len(moved)]
+    return mean(means) if means and not any(map(np.isnan, means)) else None
 
 
 def _grouped(scores: TokenScores, group: "np.ndarray", labels: tuple[str, ...]) -> Grouped:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tiedlm.comparison.analyses.analysis import Analysis
 from tiedlm.comparison.contrast import Difference, contrast
 from tiedlm.comparison.equal_parameters import AtEqualParameters, compare_at_equal_parameters
 from tiedlm.comparison.finished_runs import FinishedRuns
@@ -155,3 +156,6 @@ def _optimizer(larger: RunResult, smaller: RunResult) -> str | None:
 def _training(run: RunResult) -> dict[str, Any]:
     training: dict[str, Any] = run.config.get("training", {})
     return training
+
+
+ANALYSIS = Analysis("budget", Budget, measure)

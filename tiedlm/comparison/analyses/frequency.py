@@ -10,21 +10,19 @@ could be tested. Bins with too few documents have no verdict.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
+from tiedlm.comparison.analyses.analysis import Analysis
 from tiedlm.comparison.contrast import Verdict
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.judgement import holm_corrected, p_values_of, verdict_of
 from tiedlm.comparison.pairing import pair_by_seed, pair_seeds
 from tiedlm.comparison.statistics import Interval, mean, t_interval
 from tiedlm.comparison.stored_scores import UnusableScoresError
-from tiedlm.comparison.token_groups import By, GroupedScores, group_differences, group_scores
+from tiedlm.comparison.token_groups import By, GroupedScores, group_differences, group_scores, mean_movement
 from tiedlm.config.base import Config
 from tiedlm.evaluation.measures import nats_per_token
 from tiedlm.run.token_types import BINS, SIDES
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SPLIT = "test"
 FEWEST_DOCUMENTS = 20
@@ -233,17 +231,9 @@ def _moved_bin(index: int, label: str, scores: Scores) -> MovedBin:
 
 
 def _moved(variant: str, index: int, scores: Sequence[GroupedScores]) -> Moved:
-    members = [one.types.bins_seen == index for one in scores]
-    sides = {
-        side: _mean_over_seeds([one.types.moved[side][rows] for one, rows in zip(scores, members, strict=True)])
-        for side in SIDES
-    }
-    return Moved(variant=variant, rows=sum(int(rows.sum()) for rows in members) / len(scores), **sides)
+    num_rows = sum(int((one.types.bins_seen == index).sum()) for one in scores)
+    sides = {side: mean_movement(scores, side, index) for side in SIDES}
+    return Moved(variant=variant, rows=num_rows / len(scores), **sides)
 
 
-def _mean_over_seeds(rows: Sequence["np.ndarray"]) -> float | None:
-    """Of each seed's mean; None where a row's movement is not known or there is none."""
-    import numpy as np
-
-    means = [float(moved.mean(dtype=np.float64)) for moved in rows if len(moved)]
-    return mean(means) if means and not any(map(np.isnan, means)) else None
+ANALYSIS = Analysis("frequency", Frequency, measure)

@@ -10,6 +10,7 @@ difference over seeds is 0 is not for the noise to say but for that difference's
 import math
 from collections.abc import Sequence
 
+from tiedlm.comparison.analyses.analysis import Analysis
 from tiedlm.comparison.contrast import Difference, contrast
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.significance import sd_interval
@@ -164,3 +165,6 @@ def _nats(runs: Sequence[RunResult], split: str) -> list[float]:
 def _same_tokens(runs: Sequence[RunResult], split: str) -> bool:
     scored = {(run.hashes.tokens, run.splits[split].tokens) for run in runs}
     return len(scored) == 1 and all(tokens > 0 for _, tokens in scored)
+
+
+ANALYSIS = Analysis("noise_floor", NoiseFloor, measure)

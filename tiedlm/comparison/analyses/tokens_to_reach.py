@@ -8,6 +8,7 @@ before its decay, for the baseline's last validation before that; under schedule
 import itertools
 from collections.abc import Mapping, Sequence
 
+from tiedlm.comparison.analyses.analysis import Analysis
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.pairing import pair
 from tiedlm.comparison.statistics import mean
@@ -151,3 +152,6 @@ def _steps_before_decay(run: RunResult) -> int | None:
 
 def _schedule(run: RunResult) -> str:
     return str(run.config["training"].get("schedule", "cosine"))
+
+
+ANALYSIS = Analysis("tokens_to_reach", TokensToReach, measure)

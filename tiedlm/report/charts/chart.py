@@ -1,4 +1,4 @@
-"""Charts as data: what there is to be drawn, however it comes to be drawn."""
+"""Charts as data, for SVG and matplotlib to draw: curves, intervals, stacked bars."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from tiedlm.comparison.verdict import rounded
 
 @dataclass(frozen=True)
 class Sample:
-    """A place on a curve: the mean over seeds, and the smallest and largest of them."""
+    """A point of a curve: the mean over seeds, and the smallest and largest of them; `words` is its tooltip."""
 
     x: float
     mean: float
@@ -19,7 +19,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line with a band around it; `place` tells which colour it has."""
+    """A line with a band around it; `place` decides its colour (see `colour_places`)."""
 
     name: str
     place: int
@@ -41,7 +41,7 @@ class CurveChart:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval, and the single values behind it."""
+    """A value with its interval, and the value of each seed behind it; `words` are both as text."""
 
     name: str
     place: int
@@ -53,7 +53,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Band:
-    """A range around 0 that an estimate is held against."""
+    """A range around 0 to compare estimates with."""
 
     name: str
     low: float
@@ -75,7 +75,7 @@ class IntervalChart:
 
 @dataclass(frozen=True)
 class Stack:
-    """A whole and its parts, the parts in the order of the chart's; `mark` is another value to show on it."""
+    """A bar of parts, in the order of the chart's; `words` is their sum as text, `mark` another value to show on it."""
 
     name: str
     words: str
@@ -85,7 +85,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class StackChart:
-    """Wholes under each other, each a bar of its parts; round values are whole numbers of `unit`."""
+    """Stacked bars under each other; the ticks of their axis are round multiples of `unit`."""
 
     key: str
     title: str

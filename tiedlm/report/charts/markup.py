@@ -1,4 +1,4 @@
-"""HTML and SVG: whatever is not markup already is escaped."""
+"""HTML and SVG elements as text; all text that is not Markup is escaped."""
 
 from html import escape
 
@@ -6,7 +6,7 @@ from tiedlm.report.figures.text import one_line, with_unbreakable_figures
 
 
 class Markup(str):
-    """Text that is markup."""
+    """Text that is HTML or SVG already and is not escaped again."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ def markup(text: str) -> Markup:
 
 
 def lines(text: str) -> Markup:
-    """Text that keeps its lines, escaped, every space as it is: for what is to be copied."""
+    """Escaped text that keeps its lines and spaces, to be copied from a <pre>."""
     return Markup("\n".join(escape(one_line(line)) for line in text.split("\n")))
 
 

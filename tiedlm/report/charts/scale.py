@@ -1,4 +1,4 @@
-"""From a range of values to places on a drawing, and the round values to mark on it."""
+"""A linear scale from values to pixels, and the round values for its ticks."""
 
 import itertools
 import math
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps `low` to `start` and `high` to `end`, in between in proportion."""
+    """Maps the value `low` to the pixel `start` and `high` to `end`, linearly."""
 
     low: float
     high: float

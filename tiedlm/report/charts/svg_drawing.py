@@ -1,4 +1,4 @@
-"""Charts as SVG of a given width."""
+"""Draws a chart as SVG of a given width, and names its colours for the legend."""
 
 from itertools import accumulate
 

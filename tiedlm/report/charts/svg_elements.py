@@ -1,4 +1,4 @@
-"""What charts are drawn of: SVG of a given width, its colours and strokes left to the page (report.css)."""
+"""SVG elements of charts: text, lines, axes. Colours and strokes are those of the style sheet (report.css)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ def colour(place: int) -> str:
 
 
 def svg(title: str, width: float, height: float, *children: Markup) -> Markup:
-    """A drawing, named for those who cannot see it."""
+    """The whole drawing; screen readers say its title."""
     box = {"viewBox": f"0 0 {width:g} {height:g}", "role": "img", "aria_label": title}
     return element("svg", *children, width=width, height=height, **box)
 
@@ -41,7 +41,7 @@ def polygon(points: list[tuple[float, float]]) -> str:
 
 @dataclass(frozen=True)
 class Frame:
-    """The place for the marks, within the axes."""
+    """The rectangle within the axes, in pixels."""
 
     left: float
     top: float

@@ -1,4 +1,4 @@
-"""Estimates with their intervals, drawn under each other."""
+"""Draws an interval chart as SVG: estimates with their intervals under each other."""
 
 import textwrap
 from collections.abc import Iterator
