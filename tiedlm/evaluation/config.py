@@ -1,8 +1,17 @@
-"""How a split is scored."""
+"""How a split is scored. Free of torch."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from tiedlm.config.base import Config, Execution, Size
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of `seq_len` tokens, one every `stride` tokens (1 <= stride <= seq_len)."""
+
+    seq_len: int
+    stride: int
 
 
 class EvaluationConfig(Config):
@@ -14,3 +23,11 @@ class EvaluationConfig(Config):
     seq_len: Size | None = None
     stride: Size | None = None
     batch_size: Annotated[Size, Execution()] = 16
+
+    def windows(self, training_seq_len: int, seq_len: int | None = None, stride: int | None = None) -> Windows:
+        """The windows in which a split is scored; `seq_len` and `stride` replace those of the config.
+
+        A stride of the config is cut to the length of the window; one that is passed is taken as it is.
+        """
+        length = seq_len or self.seq_len or training_seq_len
+        return Windows(length, stride or min(self.stride or length, length))

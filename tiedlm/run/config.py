@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from tiedlm.config.base import Config, Execution, Name, Whole, check
 from tiedlm.data.config import DataConfig
-from tiedlm.evaluation.config import EvaluationConfig
+from tiedlm.evaluation.config import EvaluationConfig, Windows
 from tiedlm.model.config import ModelConfig
 from tiedlm.training.config import TrainingConfig
 
@@ -42,8 +42,8 @@ class RunConfig(Config):
         longest = max(self.data.seq_len, self.evaluation.seq_len or 0)
         limit = self.model.max_seq_len
         check(limit is None or longest <= limit, f"seq_len {longest} is above model.max_seq_len {limit}")
-        stride, window = self.evaluation.stride, self.evaluation.seq_len or self.data.seq_len
-        check(stride is None or stride <= window, f"evaluation.stride {stride} is above its seq_len {window}")
+        stride, length = self.evaluation.stride, self.windows().seq_len
+        check(stride is None or stride <= length, f"evaluation.stride {stride} is above its seq_len {length}")
         for key in ("seq_len", "stride"):
             windowed = getattr(self.evaluation, key) is None or not self.model.carries_state
             check(windowed, f"evaluation.{key} means nothing to a model that carries its state through the text")
@@ -66,6 +66,10 @@ class RunConfig(Config):
     def is_trial(self) -> bool:
         """Whether it only helps to choose the settings of other runs: it is scored on validation alone."""
         return self.trial_of is not None
+
+    def windows(self, seq_len: int | None = None, stride: int | None = None) -> Windows:
+        """The windows in which a split is scored; `seq_len` and `stride` replace those of the config."""
+        return self.evaluation.windows(self.data.seq_len, seq_len, stride)
 
     @property
     def max_seq_len(self) -> int:
