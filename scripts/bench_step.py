@@ -361,11 +361,14 @@ def ours(kind: str, shape: Shape, batch_size: int, precision: str, gate: Gate) -
     from tiedlm.model.language_model import build_model
     from tiedlm.run.config import RunConfig
     from tiedlm.training.precision import resolve_machine
-    from tiedlm.training.trainer import Training
 
     try:
-        from tiedlm.training.memory import keep_freed_memory
+        from tiedlm.training.trainer import Trainer
     except ImportError:  # an older checkout, timed beside this one
+        from tiedlm.training.trainer import Training as Trainer  # type: ignore[attr-defined,no-redef]
+    try:
+        from tiedlm.training.memory import keep_freed_memory
+    except ImportError:  # an older one still
         pass
     else:
         keep_freed_memory()
@@ -381,7 +384,7 @@ def ours(kind: str, shape: Shape, batch_size: int, precision: str, gate: Gate) -
     decoder.initialize(0)
     batches = build_batches(random_ids(shape, 512), shape.seq_len, batch_size, 0, contiguous=False)
     sizes = {"num_steps": 10**9, "micro_batch_size": batch_size, "seed": 0}
-    run = Training(decoder, batches, config.training, resolve_machine(config.training), **sizes)
+    run = Trainer(decoder, batches, config.training, resolve_machine(config.training), **sizes)
     while True:
         run.advance()
         gate()

@@ -28,7 +28,7 @@ from tiedlm.run.layout import Run  # noqa: E402
 from tiedlm.run.micro_batch import agree, fits  # noqa: E402
 from tiedlm.run.probe import build_probe, measure  # noqa: E402
 from tiedlm.talk import SILENT  # noqa: E402
-from tiedlm.training.trainer import Training  # noqa: E402
+from tiedlm.training.trainer import Trainer  # noqa: E402
 
 GPT2 = {"vocab_size": 50_257, "seq_len": 1024, "dim": 768, "num_layers": 12, "num_heads": 12, "batch_size": 8}
 SMALL = {"vocab_size": 5000, "seq_len": 16, "dim": 64, "num_layers": 1, "num_heads": 2, "batch_size": 2}
@@ -65,7 +65,7 @@ class Check:
             }
         )
 
-    def training(self, config: RunConfig) -> Training:
+    def training(self, config: RunConfig) -> Trainer:
         rows = config.training.batch_size
         return build_probe(config, rows, self.vocab_size, num_rows=rows)
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from tests.support.trainings import run, training, weights
 from tiedlm.kernels.gradient_buffers import Rooms, room_like
-from tiedlm.training.trainer import Training
+from tiedlm.training.trainer import Trainer
 
 TYINGS: list[dict[str, Any]] = [
     {"type": "tied"},
@@ -19,7 +19,7 @@ TYINGS: list[dict[str, Any]] = [
 ]
 
 
-def place(some: Training) -> int:
+def place(some: Trainer) -> int:
     """Where the gradient of the matrix lies that the head reads."""
     tying = some.model.tying
     matrix = getattr(tying, "output_embedding", tying.input_embedding)

@@ -21,6 +21,7 @@ from tests.support.small_runs import (
     cache_of,
     carry_out,
     checkpoints,
+    counting_openings,
     metrics,
     newest_step,
     small_config,
@@ -41,7 +42,7 @@ from tiedlm.run.layout import Run
 from tiedlm.run.result import RunResult
 from tiedlm.talk import Talk
 from tiedlm.training.checkpoint import whats_wrong
-from tiedlm.training.trainer import ARITHMETIC
+from tiedlm.training.environment import NUMERICS_VERSION
 
 V = 257
 L03 = ("training.steps=20", "model.dropout=0.1", "training.micro_batch_size=2", "training.warmup=3")
@@ -118,7 +119,13 @@ def test_the_folder_tells_its_run(straight: tuple[Run, RunResult]) -> None:
     assert folder.result() == result
     assert result.config == json.loads(run.config.model_dump_json())
     assert (result.variant, result.seed, result.tying) == ("tied", 0, "tied")
-    told = {"device": "cpu", "precision": "fp32", "micro_batch_size": 2, "num_threads": 1, "arithmetic": ARITHMETIC}
+    told = {
+        "device": "cpu",
+        "precision": "fp32",
+        "micro_batch_size": 2,
+        "num_threads": 1,
+        "arithmetic": NUMERICS_VERSION,
+    }
     assert result.effective.model_dump(include=set(told)) == told
     assert (result.memory.gpu_peak_allocated_bytes, result.memory.gpu_peak_reserved_bytes) == (None, None)
     assert result.memory.host_peak_rss_bytes
@@ -131,6 +138,13 @@ def test_the_result_is_the_last_thing_that_is_written(straight: tuple[Run, RunRe
     others = [path for path in run.directory.rglob("*") if path.is_file() and not path.name.startswith("result")]
     assert all(path.stat().st_mtime_ns <= stamp for path in others)
     assert {"config.yaml", "metrics.jsonl", "test.npz", "model.safetensors"} <= {path.name for path in others}
+
+
+def test_the_text_is_opened_once(tmp_path: Path) -> None:
+    prepare(small_run(tmp_path).config.data, tmp_path / "cache")
+    with counting_openings() as opened:
+        carry_out(small_run(tmp_path))
+    assert opened == ["text"]
 
 
 def test_a_complete_run_is_returned_at_once(straight: tuple[Run, RunResult]) -> None:

@@ -15,7 +15,6 @@ from tiedlm.errors import RunError
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import RunFolder, newest_experiment, raw_config, run_folders
-from tiedlm.run.metrics import Metrics
 from tiedlm.run.result import RunFailure
 
 FAILURE = RunFailure(variant="tied", seed=0, kind="diverged", message="the loss of step 3 is nan", step=3)
@@ -144,7 +143,7 @@ def test_clearing_removes_everything_but_the_lock(tmp_path: Path) -> None:
     (store.checkpoints / "step-3").mkdir(parents=True)
     store.evaluation_file("test").parent.mkdir()
     store.evaluation_file("test").touch()
-    Metrics(store.metrics_file).add({"step": 1})
+    store.metrics_file.touch()
     with store.lock():
         store.clear()
         assert {path.name for path in store.path.iterdir()} == {"lock", "lock.json"}
@@ -265,20 +264,3 @@ def test_the_newest_experiment_is_the_one_whose_runs_were_touched_last(tmp_path:
     assert newest_experiment(runs) == runs / "a-new"
     RunFolder(runs / "c-oldest" / "tied" / "seed-0").finish(run_result())
     assert newest_experiment(runs) == runs / "c-oldest", "a result counts as a touch"
-
-
-def test_metrics_are_cut_to_a_step_and_a_broken_last_line_is_dropped(tmp_path: Path) -> None:
-    file = Metrics(tmp_path / "metrics.jsonl")
-    file.cut(3)
-    assert not file.path.exists()
-    for step in (1, 2, 3, 4):
-        file.add({"step": step, "loss": 0.1})
-    with file.path.open("a") as broken:
-        broken.write('{"step": 5, "lo')
-    before = file.path.read_text()
-    file.cut(9)
-    assert file.path.read_text().splitlines() == before.splitlines()[:4]
-    file.cut(2)
-    assert file.path.read_text().splitlines() == before.splitlines()[:2]
-    file.add({"step": 3})
-    assert file.path.read_text().endswith('\n{"step": 3}\n')

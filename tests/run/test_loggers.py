@@ -6,21 +6,23 @@ Where one of the two is installed (they are extras), a run is logged with it for
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import util
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.small_runs import LONG, Heard, carry_out, metrics, small_experiment, small_run, stop_at
+from tests.support.small_runs import LONG, Heard, carry_out, small_experiment, small_run, stop_at
 from tiedlm.config.base import ConfigError, first_difference
 from tiedlm.errors import Interrupted, RunError
 from tiedlm.experiment.carry_out import train
 from tiedlm.experiment.plan import pick
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.journal import ValidationRecord
 from tiedlm.run.layout import Run
-from tiedlm.run.loggers import Loggers, check_loggers, values_of
-from tiedlm.run.metrics import Metrics
+from tiedlm.run.loggers import Logger, check_loggers, curves_of
+from tiedlm.run.metrics import MetricsFile
+from tiedlm.training.record import StepRecord
 
 ROOT = Path(__file__).parent.parent.parent
 WANDB_OFFLINE = {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
@@ -31,11 +33,9 @@ needs_wandb = pytest.mark.skipif(not util.find_spec("wandb"), reason="the extra 
 def expected(run: Run) -> dict[str, dict[int, float]]:
     """What the metrics of a run and its result say, by curve and step."""
     curves: dict[str, dict[int, float]] = {}
-    for line in metrics(run):
-        for name, value in values_of(line).items():
-            curves.setdefault(name, {})[line["step"]] = value
-    from tiedlm.run.folder import RunFolder
-
+    for record in MetricsFile(RunFolder(run.directory).metrics_file).records():
+        for name, value in curves_of(record).items():
+            curves.setdefault(name, {})[record.step] = value
     result = RunFolder(run.directory).result()
     assert result is not None
     last = result.splits["validation"]
@@ -89,50 +89,35 @@ def test_loggers_belong_to_no_runs_identity_and_are_checked(tmp_path: Path) -> N
 
 
 def test_what_is_drawn_are_loss_rate_gradient_and_validation() -> None:
-    step = {"step": 3, "loss": 2.5, "learning_rate": 1e-3, "gradient_norm": 0.5, "tokens": 64, "seconds": 0.1}
-    assert values_of(step) == {"train/loss": 2.5, "train/learning_rate": 1e-3, "train/gradient_norm": 0.5}
-    validation = {"step": 3, "tokens": 64, "seconds": 0.1, "validation_nll": 30.0, "validation_tokens": 12}
-    assert values_of(validation) == {"validation/nats_per_token": 2.5}
+    step = StepRecord(step=3, loss=2.5, learning_rate=1e-3, gradient_norm=0.5, tokens=64, seconds=0.1)
+    assert curves_of(step) == {"train/loss": 2.5, "train/learning_rate": 1e-3, "train/gradient_norm": 0.5}
+    validation = ValidationRecord(step=3, tokens=64, seconds=0.1, nll=30.0, num_tokens=12)
+    assert curves_of(validation) == {"validation/nats_per_token": 2.5}
 
 
-class Notebook:
-    """A logger of our own that keeps what it is told."""
+def test_a_validation_split_without_a_token_is_not_drawn() -> None:
+    assert curves_of(ValidationRecord(step=3, tokens=64, seconds=0.1, nll=0.0, num_tokens=0)) == {}
 
-    def __init__(self) -> None:
-        self.told: list[Any] = []
 
-    def add(self, step: int, values: Any) -> None:
-        self.told.append((step, values))
-
-    def flush(self) -> None:
-        self.told.append("flushed")
+class FullDisk(Logger):
+    """A logger that nothing can be written with."""
 
     def close(self, ended_well: bool) -> None:
-        self.told.append("ended well" if ended_well else "broke off")
+        self._flush()
 
+    def _log(self, step: int, values: Mapping[str, float]) -> None:
+        self._flush()
 
-def test_every_logger_is_told_everything_and_closed_also_when_a_run_breaks_off() -> None:
-    books = [Notebook(), Notebook()]
-    line = {"step": 1, "loss": 2.0, "learning_rate": 1.0, "gradient_norm": 3.0}
-    with pytest.raises(KeyboardInterrupt), Loggers(books) as loggers:
-        loggers.add(line)
-        loggers.flush()
-        raise KeyboardInterrupt
-    assert books[0].told == books[1].told == [(1, values_of(line)), "flushed", "broke off"]
-    with Loggers(books):
-        pass
-    assert books[1].told[-1] == "ended well"
-
-
-class FullDisk(Notebook):
-    def flush(self) -> None:
+    def _flush(self) -> None:
         raise OSError(28, "No space left on device")
 
 
 def test_a_disk_without_room_is_told_as_such() -> None:
-    with pytest.raises(RunError, match=r"training\.loggers.*No space left") as full, Loggers([FullDisk()]) as loggers:
-        loggers.flush()
-    assert full.value.kind == "disk"
+    record = ValidationRecord(step=3, tokens=64, seconds=0.1, nll=30.0, num_tokens=12)
+    for write in (FullDisk().flush, lambda: FullDisk().add(record)):
+        with pytest.raises(RunError, match=r"training\.loggers.*No space left") as full:
+            write()
+        assert full.value.kind == "disk"
 
 
 def stopped_and_resumed(folder: Path, *settings: str) -> Run:
@@ -217,14 +202,3 @@ def test_wandb_takes_every_step_once_over_stops(tmp_path: Path, monkeypatch: pyt
     assert len(identities) == 1
     for name, curve in expected(run).items():
         assert sorted(told[name]) == sorted(curve), name
-
-
-def test_the_metrics_tell_how_far_they_had_come_when_they_are_cut(tmp_path: Path) -> None:
-    kept = Metrics(tmp_path / "metrics.jsonl")
-    assert kept.cut(0) == 0
-    for step in (1, 2, 3):
-        kept.add({"step": step, "loss": 1.0})
-    with kept.path.open("a") as file:
-        file.write('{"step": 4, "lo')
-    assert kept.cut(2) == 3, "a line cut short was handed on to nobody"
-    assert kept.cut(2) == 2

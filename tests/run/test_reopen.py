@@ -12,6 +12,7 @@ from tests.support.small_runs import (
     cache_of,
     carry_out,
     checkpoints,
+    counting_openings,
     metrics,
     newest_step,
     small_run,
@@ -128,6 +129,20 @@ def test_a_run_that_was_stopped_is_read_from_its_newest_checkpoint_that_is_whole
     (folder / "step-4" / "manifest.json").unlink()
     with pytest.raises(RunError, match="no valid checkpoint"):
         evaluate(run, "test")
+
+
+def test_the_text_is_opened_once(trained: tuple[Run, RunResult]) -> None:
+    with counting_openings() as opened:
+        evaluate(trained[0], "test")
+    assert opened == ["text"]
+
+
+def test_tokens_that_were_damaged_since_are_not_scored(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    result = carry_out(run)
+    (ids,) = (cache_of(run) / "tokens").glob("*/test.ids")
+    ids.write_bytes(bytes(len(ids.read_bytes())))
+    assert evaluate(run, "test")["nll"] == result.splits["test"].nll, "they were made again"
 
 
 def test_another_text_than_the_run_saw_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tiedlm.experiment.run_texts import RunTexts
 from tiedlm.model.parameters import count_parameters
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
+from tiedlm.run.scores import score_split
 from tiedlm.run.setup import open_run
 
 TIE = "{type: progressive, penalty_from: 0.2, switch_at: 0.5}"
@@ -40,7 +41,7 @@ def test_a_run_stopped_in_any_stage_goes_on_from_its_files_as_if_it_had_not(
     assert_same_outcome(stopped, straight)
     setup = open_run(straight.directory, cache_of(straight))
     stored = np.load(RunFolder(straight.directory).evaluation_file("test"))["nll"]
-    assert np.array_equal(setup.score("test"), stored)
+    assert np.array_equal(score_split(setup, "test"), stored)
     assert count_parameters(setup.model, setup.config.data.seq_len) == result.parameters
 
 

@@ -8,13 +8,14 @@ import pytest
 from tests.support.small_runs import carry_out, small_run
 from tiedlm.data.batches import IGNORED, Batches
 from tiedlm.data.kinds import Shape
+from tiedlm.data.prepare import prepare
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunResult
 from tiedlm.run.row_movement import row_movement
 from tiedlm.run.setup import Setup, set_up
 from tiedlm.run.token_types import BINS, TokenTypes, bins_of
-from tiedlm.training.trainer import Training
+from tiedlm.training.trainer import Trainer
 
 V = 257
 RATE, DECAY, MOMENTUM = 0.5, 0.2, 0.9
@@ -33,13 +34,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, RunResult]:
     return run, carry_out(run)
 
 
-def trained(folder: Path, num_steps: int, *settings: str, variant: str = "untied") -> tuple[Setup, Training]:
+def trained(folder: Path, num_steps: int, *settings: str, variant: str = "untied") -> tuple[Setup, Trainer]:
     """A small model after some steps."""
     config = small_run(folder, *settings, variant=variant).config
-    setup = set_up(config, folder / "cache")
+    setup = set_up(config, prepare(config.data, folder / "cache"))
     ids = setup.data.split("train").ids
     batches = Batches(ids, config.data.seq_len, config.training.batch_size, config.seed)
-    training = Training(
+    training = Trainer(
         setup.model,
         batches,
         config.training,
@@ -53,7 +54,7 @@ def trained(folder: Path, num_steps: int, *settings: str, variant: str = "untied
     return setup, training
 
 
-def seen(training: Training, num_steps: int) -> np.ndarray:
+def seen(training: Trainer, num_steps: int) -> np.ndarray:
     """How often each token was an input."""
     return training.batches.counts(num_steps, V)[1]
 

@@ -210,7 +210,14 @@ def store_run(run: Run, draw: np.random.Generator) -> None:
         np.savez_compressed(folder.evaluation_file(split), nll=nll, target=target, document=document)
     losses = [float(loss) for loss in draw.gamma(4.0, 1.0, _NUM_STEPS)]
     lines: list[dict[str, float]] = [
-        {"step": step, "loss": loss, "tokens": 64 * step, "seconds": round(step / 3, 4)}
+        {
+            "step": step,
+            "loss": loss,
+            "learning_rate": 1e-3,
+            "gradient_norm": 1.0,
+            "tokens": 64 * step,
+            "seconds": round(step / 3, 4),
+        }
         for step, loss in enumerate(losses, start=1)
     ]
     lines.insert(2, {"step": 2, "tokens": 128, "validation_nll": 1_234.5, "validation_tokens": _NUM_TOKENS})

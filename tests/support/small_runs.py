@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from safetensors.numpy import load_file
 
+from tiedlm.data.open_corpus import open_corpus
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
@@ -66,6 +68,19 @@ def carry_out(run: Run, *, fresh: bool = False, talk: Talk = SILENT) -> RunResul
 
 def cache_of(run: Run) -> Path:
     return run.directory.parents[3] / "cache"
+
+
+@contextmanager
+def counting_openings() -> Iterator[list[str]]:
+    """Inside, a name is added whenever the text of a run is opened, by this process."""
+    opened: list[str] = []
+
+    def counted(config: Any) -> Any:
+        opened.append(config.type)
+        return open_corpus(config)
+
+    with mock.patch("tiedlm.data.prepare.open_corpus", counted):
+        yield opened
 
 
 def metrics(run: Run) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import resolve_machine
-from tiedlm.training.trainer import StepRecord, Training
+from tiedlm.training.record import StepRecord
+from tiedlm.training.trainer import Trainer
 
 V, T = 97, 32
 
@@ -25,7 +26,7 @@ def training(
     seed: int = 0,
     num_steps: int = 20,
     **keys: Any,
-) -> Training:
+) -> Trainer:
     """The `tiny` model on made-up ids; 700 tokens are 21 whole windows and one of 28."""
     shape = {"num_layers": 2, "dim": 16, "num_heads": 2, "dropout": dropout, "tying": tying or {"type": "tied"}}
     recipe = {"steps": num_steps, "batch_size": 4, "learning_rate": 1e-2, "precision": "fp32", "device": "cpu"}
@@ -35,10 +36,10 @@ def training(
     ids = np.random.default_rng(5).zipf(1.3, num_tokens + 1).clip(max=V - 1).astype(np.uint16)
     batches = Batches(ids, T, config.batch_size, seed)
     machine = resolve_machine(config)
-    return Training(model, batches, config, machine, num_steps=num_steps, micro_batch_size=micro, seed=seed)
+    return Trainer(model, batches, config, machine, num_steps=num_steps, micro_batch_size=micro, seed=seed)
 
 
-def run(some: Training, steps: int) -> list[StepRecord]:
+def run(some: Trainer, steps: int) -> list[StepRecord]:
     return [some.advance() for _ in range(steps)]
 
 

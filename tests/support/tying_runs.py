@@ -13,7 +13,7 @@ from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import resolve_machine
-from tiedlm.training.trainer import Training
+from tiedlm.training.trainer import Trainer
 
 V, D, T = 97, 16, 32
 TIED: dict[str, Any] = {"type": "tied"}
@@ -32,15 +32,15 @@ def tiny_model(tying: dict[str, Any], seed: int = 0, **changes: Any) -> Language
     return model
 
 
-def tiny_training(tying: dict[str, Any], *, num_steps: int = 10, micro: int = 4, **keys: Any) -> Training:
+def tiny_training(tying: dict[str, Any], *, num_steps: int = 10, micro: int = 4, **keys: Any) -> Trainer:
     """A model about to be trained on 700 made-up tokens, without warm-up."""
     recipe = {"steps": num_steps, "batch_size": 4, "learning_rate": 1e-2, "precision": "fp32", "device": "cpu"}
     config = parse(TrainingConfig, {**recipe, **keys})
     batches, machine = Batches(IDS, T, config.batch_size, 0), resolve_machine(config)
-    return Training(tiny_model(tying), batches, config, machine, num_steps=num_steps, micro_batch_size=micro, seed=0)
+    return Trainer(tiny_model(tying), batches, config, machine, num_steps=num_steps, micro_batch_size=micro, seed=0)
 
 
-def losses(training: Training, num_steps: int) -> list[float]:
+def losses(training: Trainer, num_steps: int) -> list[float]:
     return [training.advance().loss for _ in range(num_steps)]
 
 
@@ -55,7 +55,7 @@ def assert_same_function(one: LanguageModel, other: LanguageModel) -> None:
     assert torch.equal(one.logits(ids), other.logits(ids))
 
 
-def assert_same_training(one: Training, other: Training, num_steps: int = 5) -> None:
+def assert_same_training(one: Trainer, other: Trainer, num_steps: int = 5) -> None:
     """Losses of some steps and the function that comes out, to the last bit.
 
     Gradient norms to rounding: a parameter without entries changes the order in which the norms are added up.

@@ -27,12 +27,12 @@ from tiedlm.talk import SILENT
 from tiedlm.training.checkpoint import Snapshot, load_newest, load_step, rotate, save, validated, whats_wrong
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import resolve_machine
-from tiedlm.training.trainer import Training
+from tiedlm.training.trainer import Trainer
 
 V, T = 97, 32
 
 
-def tiny(tying: str = "tied", seed: int = 0) -> Training:
+def tiny(tying: str = "tied", seed: int = 0) -> Trainer:
     recipe = {"steps": 20, "batch_size": 4, "learning_rate": 1e-2, "precision": "fp32", "device": "cpu"}
     config = parse(TrainingConfig, recipe)
     shape = {"num_layers": 2, "dim": 16, "num_heads": 2, "tying": {"type": tying}}
@@ -40,7 +40,7 @@ def tiny(tying: str = "tied", seed: int = 0) -> Training:
     model.initialize(seed)
     ids = np.random.default_rng(1).integers(0, V, 700).astype(np.uint16)
     batches = Batches(ids, T, 4, seed)
-    return Training(model, batches, config, resolve_machine(config), num_steps=20, micro_batch_size=4, seed=seed)
+    return Trainer(model, batches, config, resolve_machine(config), num_steps=20, micro_batch_size=4, seed=seed)
 
 
 def snapshot(step: int, value: float = 0.0) -> Snapshot:

@@ -18,7 +18,7 @@ from tiedlm.kernels.nll import IGNORED
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.training.clipping import gradient_norm
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.trainer import Training
+from tiedlm.training.trainer import Trainer
 
 STRATEGIES: list[dict[str, Any]] = [
     {**TIED, "output_bias": True},
@@ -52,12 +52,12 @@ ALL: dict[str, Any] = {
 }
 
 
-def batch(training: Training) -> tuple[Tensor, Tensor]:
+def batch(training: Trainer) -> tuple[Tensor, Tensor]:
     ids, targets = training.batches.batch(training.progress.step)
     return torch.from_numpy(ids), torch.from_numpy(targets)
 
 
-def written_out(training: Training, z_loss: float = 0.0) -> tuple[Tensor, Tensor]:
+def written_out(training: Trainer, z_loss: float = 0.0) -> tuple[Tensor, Tensor]:
     """The loss of the next step over full logits, and the output embedding in it."""
     model, (ids, targets) = training.model, batch(training)
     weight = model.tying.output_weight()
@@ -73,13 +73,13 @@ def by_name(model: LanguageModel, values: Any) -> dict[str, Tensor]:
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
-def gradients(training: Training, z_loss: float = 0.0) -> dict[str, Tensor]:
+def gradients(training: Trainer, z_loss: float = 0.0) -> dict[str, Tensor]:
     loss, _ = written_out(training, z_loss)
     found = torch.autograd.grad(loss, list(training.model.parameters()), allow_unused=True)
     return by_name(training.model, found)
 
 
-def moved(training: Training, num_steps: int = 1) -> dict[str, Tensor]:
+def moved(training: Trainer, num_steps: int = 1) -> dict[str, Tensor]:
     """How far each parameter goes in some steps."""
     before = {name: parameter.detach().clone() for name, parameter in training.model.named_parameters()}
     losses(training, num_steps)
@@ -195,7 +195,7 @@ def test_the_embeddings_are_clipped_by_their_own_norm_and_the_others_by_theirs(
     assert training.advance().gradient_norm == pytest.approx(norm(expected), rel=1e-4), "of all, unclipped"
 
 
-def joined(training: Training, share: float) -> tuple[dict[str, Tensor], float]:
+def joined(training: Trainer, share: float) -> tuple[dict[str, Tensor], float]:
     """The gradients of a step where what comes through the output embedding has that share; the norm of it before."""
     loss, weight = written_out(training)
     parameters = list(training.model.parameters())
@@ -340,8 +340,8 @@ def test_the_norm_of_a_large_gradient_keeps_its_digits() -> None:
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_a_clip_inside_the_optimizer_is_a_clip_before_it(optimizer: str) -> None:
     inside, before = (tiny_training(TIED, optimizer=optimizer, max_grad_norm=0.05) for _ in range(2))
-    before.limits.divides = False
-    assert inside.limits.divides
+    before.update.limits.divides = False
+    assert inside.update.limits.divides
     for _ in range(3):
         one, other = inside.advance(), before.advance()
         assert one.gradient_norm > 0.05, "or nothing is clipped"

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tiedlm.data.batches import IGNORED, Batches, Int64
-from tiedlm.training.device_batches import Batch, Feed
+from tiedlm.training.device_batches import Batch, DeviceBatches
 
 B, T = 5, 8
 IDS = np.arange(203, dtype=np.uint16)
@@ -39,38 +39,38 @@ def assert_is_of(step: int, batch: Batch) -> None:
 
 @pytest.mark.parametrize("micro_batch_size", [1, 2, B, 2 * B])
 def test_every_row_of_a_batch_arrives_once_in_parts_of_the_size_asked_for(micro_batch_size: int) -> None:
-    feed = Feed(Noting(), micro_batch_size, CPU)
-    batches = [feed.take(step) for step in range(6)]
+    on_device = DeviceBatches(Noting(), micro_batch_size, CPU)
+    batches = [on_device.take(step) for step in range(6)]
     for step, batch in enumerate(batches):
         assert_is_of(step, batch)
         assert {len(ids) for _, ids, _ in batch.micro_batches[:-1]} <= {micro_batch_size}
     assert {batch.num_targets for batch in batches} == {B * T, (B - 1) * T + 2}
 
 
-def test_a_batch_made_ahead_is_made_once() -> None:
+def test_a_prefetched_batch_is_made_once() -> None:
     batches = Noting()
-    feed = Feed(batches, 2, CPU)
+    on_device = DeviceBatches(batches, 2, CPU)
     for step in range(4):
-        assert_is_of(step, feed.take(step))
-        feed.make_ahead(step + 1)
+        assert_is_of(step, on_device.take(step))
+        on_device.prefetch(step + 1)
     assert batches.made == [0, 1, 2, 3, 4]
 
 
-def test_a_batch_made_ahead_goes_to_no_other_step() -> None:
+def test_a_prefetched_batch_goes_to_no_other_step() -> None:
     """A run goes on from a checkpoint, at another step than the one that it was about to take."""
-    feed = Feed(Noting(), 2, CPU)
-    feed.make_ahead(1)
-    assert_is_of(7, feed.take(7))
-    assert_is_of(1, feed.take(1))
+    on_device = DeviceBatches(Noting(), 2, CPU)
+    on_device.prefetch(1)
+    assert_is_of(7, on_device.take(7))
+    assert_is_of(1, on_device.take(1))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU; of the CPU the tests above hold the same")
 def test_on_a_gpu_batches_sent_without_waiting_arrive_whole() -> None:
     """Many, and kept: pinned memory that was written to again before it was read would show in one of them."""
-    feed = Feed(Noting(), 2, torch.device("cuda"))
+    on_device = DeviceBatches(Noting(), 2, torch.device("cuda"))
     batches = []
     for step in range(50):
-        batches.append(feed.take(step))
-        feed.make_ahead(step + 1)
+        batches.append(on_device.take(step))
+        on_device.prefetch(step + 1)
     for step, batch in enumerate(batches):
         assert_is_of(step, batch)

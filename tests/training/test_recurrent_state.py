@@ -22,8 +22,8 @@ from tiedlm.talk import SILENT
 from tiedlm.training import checkpoint
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import resolve_machine
-from tiedlm.training.recurrent_state import CarriedState
-from tiedlm.training.trainer import Training
+from tiedlm.training.recurrent_state import RecurrentState
+from tiedlm.training.trainer import Trainer
 
 V, D, T, B, N = 97, 16, 8, 4, 130
 IDS = np.random.default_rng(5).zipf(1.3, N + 1).clip(max=V - 1).astype(np.uint16)
@@ -31,7 +31,7 @@ STEPS_AN_EPOCH = 5
 """Streams of 33 tokens, in windows of 8."""
 
 
-def training(*, micro: int = B, rate: float = 0.5, dropout: float = 0.0, carry: bool = True, **keys: Any) -> Training:
+def training(*, micro: int = B, rate: float = 0.5, dropout: float = 0.0, carry: bool = True, **keys: Any) -> Trainer:
     recipe = {"steps": 40, "batch_size": B, "learning_rate": rate, "optimizer": "sgd", "momentum": 0.0}
     config = parse(TrainingConfig, {**recipe, "precision": "fp32", "device": "cpu", **keys})
     raw = {"num_layers": 2, "dim": D, "hidden_dim": 24, "dropout": dropout, "init_std": 0.5, "carry_state": carry}
@@ -39,14 +39,14 @@ def training(*, micro: int = B, rate: float = 0.5, dropout: float = 0.0, carry: 
     model = build_model(shape, V, T)
     model.initialize(0)
     batches = build_batches(IDS, T, B, 0, contiguous=shape.carries_state)
-    return Training(model, batches, config, resolve_machine(config), num_steps=40, micro_batch_size=micro, seed=0)
+    return Trainer(model, batches, config, resolve_machine(config), num_steps=40, micro_batch_size=micro, seed=0)
 
 
-def losses(some: Training, num_steps: int) -> list[float]:
+def losses(some: Trainer, num_steps: int) -> list[float]:
     return [some.advance().loss for _ in range(num_steps)]
 
 
-def standing_still(**keys: Any) -> Training:
+def standing_still(**keys: Any) -> Trainer:
     """At so small a rate that no weight changes in fp32."""
     return training(rate=1e-30, weight_decay=0.0, embedding_weight_decay=0.0, **keys)
 
@@ -105,24 +105,22 @@ def test_a_checkpoint_whose_state_is_missing_or_damaged_is_not_valid(tmp_path: P
 
 
 def test_a_step_that_is_taken_again_goes_on_from_the_same_state() -> None:
-    carried = CarriedState(build_batches(IDS, T, B, 0, contiguous=True))
+    recurrent = RecurrentState(build_batches(IDS, T, B, 0, contiguous=True))
 
-    def step(number: int, left: float) -> list[float | None]:
-        carried.begin(number)
+    def step(number: int, end: float) -> list[float | None]:
         began: list[float | None] = []
-        for rows in (slice(0, 2), slice(2, 4)):
-            state = carried.rows(rows)
+        for state in recurrent.begin(number, [slice(0, 2), slice(2, 4)]):
             assert state is not None
             began.append(None if state.value is None else float(state.value[0, 0]))
-            state.value = torch.full((2, 1), left)
+            state.value = torch.full((2, 1), end)
         return began
 
     assert step(0, 1.0) == [None, None]
-    carried.keep()
+    recurrent.keep()
     assert step(1, 2.0) == step(1, 3.0) == [1.0, 1.0], "not kept: an overflow of fp16"
-    carried.keep()
+    recurrent.keep()
     assert step(2, 4.0) == [3.0, 3.0]
-    carried.keep()
+    recurrent.keep()
     assert step(STEPS_AN_EPOCH, 5.0) == [None, None], "an epoch begins at the beginning of the text"
 
 

@@ -12,8 +12,9 @@ from tiedlm.data.batches import Int64
 from tiedlm.errors import RunError
 from tiedlm.kernels.nll import IGNORED
 from tiedlm.model.parameters import hash_body, hash_input_embedding
+from tiedlm.training.environment import NUMERICS_VERSION
 from tiedlm.training.memory import Peaks
-from tiedlm.training.trainer import ARITHMETIC, Training
+from tiedlm.training.trainer import Trainer
 
 
 @pytest.mark.parametrize("micro", [1, 3])
@@ -186,7 +187,7 @@ def test_a_gradient_that_is_not_finite_stops_the_run_before_a_weight_changes() -
     assert all(torch.equal(before[name], now) for name, now in weights(some.model).items())
 
 
-def noting(some: Training, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def noting(some: Trainer, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """For which steps a batch is made from now on."""
     made, make = list[int](), some.batches.batch
 
@@ -231,7 +232,7 @@ def test_speed_leaves_the_first_steps_out() -> None:
 
 
 @pytest.mark.parametrize(("key", "change"), [("precision", {"precision": "bf16"}), ("micro_batch_size", {"micro": 2})])
-def test_a_run_is_not_continued_under_other_circumstances(key: str, change: dict[str, Any]) -> None:
+def test_a_run_is_not_continued_in_another_environment(key: str, change: dict[str, Any]) -> None:
     """Half of it in fp32 and half in bf16 would be neither, and be called by the name of the second half."""
     begun, other = training(), training(**change)
     run(begun, 2)
@@ -250,12 +251,12 @@ def test_the_peak_of_a_run_is_the_largest_of_its_processes_and_none_of_one_that_
     assert training().snapshot().progress["peaks"]["host_rss"] is None
 
 
-def test_a_run_that_was_begun_when_the_code_rounded_otherwise_is_not_gone_on_with() -> None:
+def test_a_run_that_was_begun_when_the_code_rounded_differently_is_not_continued() -> None:
     begun = training()
     run(begun, 2)
     before = begun.snapshot()
     del before.progress["circumstances"]["arithmetic"]
-    with pytest.raises(ConfigError, match=f"arithmetic: step 2 was reached with 1, now it is {ARITHMETIC}"):
+    with pytest.raises(ConfigError, match=f"arithmetic: step 2 was reached with 1, now it is {NUMERICS_VERSION}"):
         training().restore(before)
 
 

@@ -12,7 +12,7 @@ from torch.utils.hooks import RemovableHandle
 
 from tests.support.tying_runs import TIED, UNTIED, losses, tiny_training
 from tiedlm.errors import RunError
-from tiedlm.training.trainer import Training
+from tiedlm.training.trainer import Trainer
 
 OPTIMIZERS = pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 LIMITS = pytest.mark.parametrize(
@@ -22,7 +22,7 @@ LIMITS = pytest.mark.parametrize(
 )
 
 
-def all_state(some: Training) -> list[Tensor]:
+def all_state(some: Trainer) -> list[Tensor]:
     """Everything that an update may change: weights, and what the optimizer keeps of each."""
     kept = [value for entry in some.optimizer.state.values() for value in entry.values() if value is not None]
     return [value.detach().clone() for value in (*some.model.parameters(), *kept)]
@@ -45,7 +45,7 @@ def spoil_gradient(parameter: nn.Parameter, value: float, num_micro_batches: int
     return handle
 
 
-def spoil_loss(some: Training) -> RemovableHandle:
+def spoil_loss(some: Trainer) -> RemovableHandle:
     """Let the loss become infinite, and its gradients stay as they are."""
 
     def spoilt(module: nn.Module, given: Any, result: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -54,7 +54,7 @@ def spoil_loss(some: Training) -> RemovableHandle:
     return some.training_step.register_forward_hook(spoilt)
 
 
-def spoil(some: Training, what: str, num_micro_batches: int = 1) -> RemovableHandle:
+def spoil(some: Trainer, what: str, num_micro_batches: int = 1) -> RemovableHandle:
     if what == "loss":
         return spoil_loss(some)
     value = 1e30 if what == "norm" else float(what)  # which is finite, and its square is not

@@ -13,7 +13,8 @@ from tiedlm.model.language_model import build_model
 from tiedlm.run import micro_batch
 from tiedlm.run.config import RunConfig
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.trainer import StepRecord, Training
+from tiedlm.training.record import StepRecord
+from tiedlm.training.trainer import Trainer
 from tiedlm.tying.progressive import Progressive
 
 TIE: dict[str, Any] = {"type": "progressive", "penalty_from": 0.2, "switch_at": 0.5}
@@ -23,13 +24,13 @@ SWITCH = 5
 """The step of ten that half of the run comes before."""
 
 
-def matrices(training: Training) -> tuple[nn.Parameter, nn.Parameter]:
+def matrices(training: Trainer) -> tuple[nn.Parameter, nn.Parameter]:
     tying = training.model.tying
     assert isinstance(tying, Progressive)
     return tying.input_embedding, tying.output_embedding
 
 
-def loss_of_next_batch(training: Training) -> float:
+def loss_of_next_batch(training: Trainer) -> float:
     """Without the penalty, and without taking a step."""
     ids, targets = (torch.from_numpy(array) for array in training.batches.batch(training.progress.step))
     with torch.no_grad():
@@ -169,15 +170,15 @@ def test_a_model_in_another_stage_than_it_was_saved_in_takes_the_saved_one(tying
 def test_a_micro_batch_is_tried_in_every_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     """A size that fits before an untie must fit after it too."""
     stages: list[int] = []
-    advance = Training.advance
+    advance = Trainer.advance
 
-    def watched(training: Training) -> StepRecord:
+    def watched(training: Trainer) -> StepRecord:
         record = advance(training)
         assert isinstance(training.model.tying, Progressive)
         stages.append(training.model.tying.stage)
         return record
 
-    monkeypatch.setattr(Training, "advance", watched)
+    monkeypatch.setattr(Trainer, "advance", watched)
     data = {"corpus": {"type": "python-docs"}, "tokenizer": {"type": "byte"}, "seq_len": T}
     recipe = {"steps": 9, "batch_size": 2, "learning_rate": 1e-3, "device": "cpu", "precision": "fp32"}
     for tying, expected in ((TIE, [0, 0, 1, 1, 2, 2]), (UNTIE, [0, 0, 2, 2])):

@@ -1,6 +1,5 @@
 """Recompute what a run's result reports from the scores of its tokens, metrics.jsonl and its config. Free of torch."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from tiedlm.comparison.stored_scores import UnusableScoresError, unusable_if_unr
 from tiedlm.config.base import first_difference, parse
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.metrics import Metrics
+from tiedlm.run.metrics import MetricsFile
 from tiedlm.run.result import CurvePoint, RunResult
+from tiedlm.training.record import StepRecord
 
 
 def finished_result(run: RunFolder) -> RunResult:
@@ -91,13 +91,13 @@ def _course_in_result(result: RunResult) -> dict[str, Any]:
 def _course_in_metrics(path: Path, sums: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The same from the lines of metrics.jsonl, with the end of the curve from the scores of the validation split."""
     try:
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        steps = [line for line in lines if "loss" in line]
-        if not steps or [line["step"] for line in steps] != list(range(1, len(steps) + 1)):
+        metrics = MetricsFile(path)
+        steps = [record for record in metrics.records() if isinstance(record, StepRecord)]
+        if not steps or [record.step for record in steps] != list(range(1, len(steps) + 1)):
             return {"steps": f"{path.name} does not hold every step once"}
-        course = {"steps": len(steps), "tokens_seen": steps[-1]["tokens"], "seconds": steps[-1]["seconds"]}
-        losses = {"first_loss": steps[0]["loss"], "last_loss": steps[-1]["loss"]}
-        curve = list(map(_rounded, Metrics(path).validations()))
+        course = {"steps": len(steps), "tokens_seen": steps[-1].tokens, "seconds": steps[-1].seconds}
+        losses = {"first_loss": steps[0].loss, "last_loss": steps[-1].loss}
+        curve = list(map(_rounded, metrics.curve()))
     except (ValueError, KeyError, TypeError):
         return {"steps": f"{path.name} cannot be read"}
     scored = sums.get("validation", {})

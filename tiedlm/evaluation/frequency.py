@@ -1,7 +1,7 @@
-"""The probability that a model gives to groups of tokens, rare ones say, whatever the target is.
+"""The total probability that a model gives to groups of tokens, rare ones say, whatever the target is.
 
-A model that moves probability to rare tokens scores them better without knowing any better when they come. What it
-gives them on the whole tells the two apart.
+A model that gives rare tokens more probability everywhere scores them better without predicting better when they
+occur. The total probability of the group tells the two apart.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ Window = tuple[int, int, int]
 
 
 class GroupMass:
-    """Adds it up by document.
+    """Adds up the probability of each group by document.
 
     `group` (V,) is the group of each token, below `num_groups`; `document` (N,) the document of each position of the
-    text. `sums` (num_documents, num_groups) are float64; each position adds 1 to its document's row.
+    text. `sums` (num_documents, num_groups) are float64; each position adds 1 in total to its document's row.
     """
 
     def __init__(self, group: npt.NDArray[np.integer], num_groups: int, document: npt.NDArray[np.integer]) -> None:
@@ -34,7 +34,7 @@ class GroupMass:
     def score(
         self, model: LanguageModel, ids: Tensor, targets: Tensor, windows: Sequence[Window], state: State | None = None
     ) -> Tensor:
-        """nll (B, T) as `token_nll` gives it, with the masses of what the windows (B) score added on the way."""
+        """nll (B, T) as `token_nll` gives it; the probabilities at the positions that `windows` (B) score are added."""
         self._membership = self._membership.to(ids.device)
         nll, mass = model.token_nll_and_mass(ids, targets, self._membership, state)
         for row, (start, scored_from, end) in zip(mass.cpu().numpy(), windows, strict=True):

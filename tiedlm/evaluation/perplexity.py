@@ -26,30 +26,29 @@ def score_tokens(
     """Negative log-likelihood in nats of every id but the first, (N,) fp32 for `ids` (N + 1,).
 
     Windows of `seq_len` start every `stride` tokens (1 <= stride <= seq_len); a token is scored by the first window
-    that holds it, so with a context of at least `seq_len - stride` tokens after the first window. The last window is
-    as short as the text makes it. Context runs across documents. With `carry_state` the text is read in one go, each
-    window from the state that the one before it left, so that their length changes nothing.
+    that holds it, so with a context of at least `seq_len - stride` tokens after the first window. The last window may
+    be shorter. Context runs across documents. With `carry_state` the text is read as one sequence, each window from
+    the state in which the one before it ended, so that their length changes nothing.
 
-    Whatever autocast is on holds for the body; logits and softmax are fp32. Into `mass` goes what each position gives
-    to its groups. The model's mode is as before afterwards, and no random stream is touched.
+    Autocast applies to the body; logits and softmax are fp32. The probability that each position gives to the groups of
+    `mass` is added to it. The model's mode is restored afterwards, and no random stream is touched.
     """
     num_tokens = len(ids) - 1
     scores = np.empty(num_tokens, dtype=np.float32)
     device, was_training = next(model.parameters()).device, model.training
     model.eval()
     state = None
-    if carry_state:  # what would be a batch of windows is one, since each goes on from the one before it
+    if carry_state:  # a batch of windows becomes one long window, since each depends on the one before it
         seq_len = stride = seq_len * batch_size
         batch_size, state = 1, State()
     windows = list(_windows(num_tokens, seq_len, stride))
     for first in range(0, len(windows), batch_size):
         batch = windows[first : first + batch_size]
-        inputs, targets = _padded(ids, batch, seq_len)
-        pair = torch.from_numpy(inputs).to(device), torch.from_numpy(targets).to(device)
-        nll = model.token_nll(*pair, state) if mass is None else mass.score(model, *pair, batch, state)
-        nlls = nll.cpu().numpy()
+        inputs, targets = (torch.from_numpy(array).to(device) for array in _padded(ids, batch, seq_len))
+        nll = mass.score(model, inputs, targets, batch, state) if mass else model.token_nll(inputs, targets, state)
+        rows = nll.cpu().numpy()
         for row, (start, scored_from, end) in enumerate(batch):
-            scores[scored_from:end] = nlls[row, scored_from - start : end - start]
+            scores[scored_from:end] = rows[row, scored_from - start : end - start]
         update(batch[-1][2], "tokens scored")
     model.train(was_training)
     return scores

@@ -1,43 +1,43 @@
-"""The memory that a training step will need, found without having it.
+"""Forecast of the peak memory of a training step, on this device or on one that is not here.
 
-The second step of a run is taken on fake tensors, which have a size and no values, and every storage is followed from
-its allocation to its end. Where the tying goes through stages the one with the largest peak counts. They are fake
-tensors of the CPU whatever the device, so that a laptop can tell what a GPU will need. Not modelled: what a kernel
-takes for itself (cuBLAS keeps some tens of MB), fragmentation, a compiler. Attention on a GPU is taken to be fused.
+The second step of a run is taken on fake tensors, which have a size and no values, by the code that trains, and every
+storage is tracked. Where the tying goes through stages, the one with the largest peak counts. The fake tensors are on
+the CPU whatever the device, so that a laptop can forecast for a GPU. Not modelled: the workspace of kernels (cuBLAS
+keeps some tens of MB), fragmentation, a compiler. Attention on a GPU is assumed to be fused.
 """
 
-import weakref
-from collections import Counter
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from tiedlm.forecast.footprint import CATEGORIES, Footprint, Phase
+from tiedlm.forecast.footprint import Footprint
+from tiedlm.forecast.storage_tracker import StorageTracker
 from tiedlm.kernels import nll as head
 from tiedlm.kernels.tracing import traced_as
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.layers import Attention
 from tiedlm.model.lstm import LstmLayer
-from tiedlm.model.parameters import embedding_parameters
-from tiedlm.training.clipping import GradientLimits, OutputPath
+from tiedlm.training.accumulate import accumulate_gradients
+from tiedlm.training.clipping import OutputPath
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.optimizer import build_optimizer, parameter_groups, start_optimizer_state
+from tiedlm.training.device_batches import MicroBatch
+from tiedlm.training.optimizer import start_optimizer_state
 from tiedlm.training.precision import Machine, PrecisionName
 from tiedlm.training.step import build_step
+from tiedlm.training.update import build_update
 
 _CUDA_GRANULE = 512
-"""The caching allocator hands out multiples of this many bytes."""
+"""CUDA's caching allocator rounds up to multiples of this many bytes."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where the step is to run, and how: need not be this machine."""
+    """The device type and the settings to forecast for; the device need not be in this machine."""
 
     device: str
     precision: PrecisionName
@@ -47,15 +47,16 @@ class Target:
 def predict_peak(
     model: ModelConfig, training: TrainingConfig, target: Target, *, vocab_size: int, seq_len: int, max_seq_len: int
 ) -> Footprint:
-    """The footprint of a step with windows of `seq_len`; without figures, but with the reason, where torch cannot."""
+    """The footprint of a step on windows of `seq_len` tokens; without figures but with the reason where torch fails."""
     empty = Footprint(device=target.device, precision=target.precision, micro_batch_size=target.micro_batch_size)
     try:
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        with FakeTensorMode():
+        # the step seeds its dropout, which must not change the random numbers of this process
+        with torch.random.fork_rng(devices=()), FakeTensorMode():
             found = []
             for stage in build_model(model, vocab_size, max_seq_len).tying.stages:
-                step = _Step(build_model(model, vocab_size, max_seq_len), training, target)
+                step = _TracedStep(build_model(model, vocab_size, max_seq_len), training, target)
                 step.model.tying.set_progress(stage)
                 found.append(step.trace(vocab_size, seq_len).footprint(empty, step.persistent_bytes()))
             return max(found, key=lambda footprint: footprint.peak_bytes or 0)
@@ -64,8 +65,8 @@ def predict_peak(
         return empty.model_copy(update={"reason": f"{type(error).__name__}: {first_line}"})
 
 
-class _Step:
-    """A step of training as `tiedlm.training.trainer` takes it, less what needs values."""
+class _TracedStep:
+    """A training step on tensors without values: what `Trainer` does with a batch, except for what needs values."""
 
     def __init__(self, model: LanguageModel, training: TrainingConfig, target: Target) -> None:
         self.model, self.training, self.target = model, training, target
@@ -73,48 +74,56 @@ class _Step:
         if target.device == "cuda":
             _keep_no_attention_mask(model)
         _keep_gates(model)
-        groups = parameter_groups(model, embedding_parameters(model), training)
-        self.optimizer = build_optimizer(groups, training, machine)
-        self.module, self.scaler = build_step(model, machine, training).train(), machine.scaler()
-        self.limits = GradientLimits(groups, training, model, self.optimizer, self.scaler)
+        self.step = build_step(model, machine, training)
+        self.update = build_update(model, training, machine)
         self.output_path = OutputPath(model.tying, training)
 
-    def trace(self, vocab_size: int, seq_len: int) -> "_Tracker":
-        """Follow the second step, for which the optimizer's state is there."""
-        start_optimizer_state(self.optimizer)
-        size, batch_size = self.target.micro_batch_size, self.training.batch_size
+    def trace(self, vocab_size: int, seq_len: int) -> StorageTracker:
+        """Take the second step, for which the optimizer has its state, and track its storages."""
+        start_optimizer_state(self.update.optimizer)
         granule = _CUDA_GRANULE if self.target.device == "cuda" else 1
-        is_telling = vocab_size not in self._other_sizes(seq_len)
-        tracker = _Tracker(vocab_size if is_telling else None, granule)
+        is_unique = vocab_size not in self._other_sizes(seq_len)
+        tracker = StorageTracker(vocab_size if is_unique else None, granule)
         for parameter in self.model.parameters():
             tracker.hold(parameter, "parameters")
             parameter.register_post_accumulate_grad_hook(tracker.hold_gradient)
             for _, value in self._state_of(parameter):
                 tracker.hold(value, "optimizer_state")
+        micro_batches = self._micro_batches(seq_len, tracker)
+        tracker.watch_phases(self.step)
+        with traced_as(self.target.device), tracker:
+            self._accumulate(micro_batches, self.training.batch_size * seq_len)
+            tracker.phase = "update"
+            self.update.limits.clip()
+            self.update.optimizer.step()
+        return tracker
+
+    def _micro_batches(self, seq_len: int, tracker: StorageTracker) -> list[MicroBatch]:
+        """Micro-batches of a batch that is on the device as a whole.
+
+        Two at most: all further ones are like the second, with the gradients beside its activations.
+        """
+        size, batch_size = self.target.micro_batch_size, self.training.batch_size
         batch = [torch.empty(batch_size, seq_len, dtype=torch.long) for _ in ("ids", "targets")]
         for tensor in batch:
             tracker.hold(tensor, "inputs")
         ids, targets = (tensor[:size] for tensor in batch)
-        # of more micro-batches the second is like all further ones: gradients stand beside its activations
-        num_micro_batches = min(-(-batch_size // size), 2)
-        with traced_as(self.target.device), tracker:
-            with self.output_path.apart(self.scaler) as weight:
-                if weight is not None:
-                    weight.register_post_accumulate_grad_hook(tracker.hold_gradient)
-                for _ in range(num_micro_batches):
-                    tracker.phase = "forward"
-                    share, _ = self.module(ids, targets, batch_size * seq_len, num_micro_batches, None, weight)
-                    tracker.phase = "backward"
-                    share.backward()
-                    del share
-            del weight
-            tracker.phase = "update"
-            self.limits.clip()
-            self.optimizer.step()
-        return tracker
+        return [MicroBatch(slice(size), ids, targets)] * min(-(-batch_size // size), 2)
+
+    def _accumulate(self, micro_batches: list[MicroBatch], num_targets: int) -> None:
+        shares = accumulate_gradients(
+            self.step,
+            micro_batches,
+            num_targets,
+            states=[None] * len(micro_batches),
+            dropout_seeds=[0] * len(micro_batches),
+            output_path=self.output_path,
+            scaler=torch.amp.GradScaler("cpu", enabled=False),  # a loss scale is a value, which no tensor has here
+        )
+        deque(shares, maxlen=0)  # runs through, and holds none of them
 
     def persistent_bytes(self) -> int:
-        """Of every parameter, its gradient and what the optimizer keeps entry by entry."""
+        """Bytes of all parameters, their gradients and the optimizer's tensors of the same shape."""
         total = 0
         for parameter in self.model.parameters():
             kept = sum(value.nbytes for _, value in self._state_of(parameter) if value.shape == parameter.shape)
@@ -122,11 +131,11 @@ class _Step:
         return total
 
     def _state_of(self, parameter: nn.Parameter) -> Iterator[tuple[str, Tensor]]:
-        state = self.optimizer.state.get(parameter, {})
+        state = self.update.optimizer.state.get(parameter, {})
         yield from ((name, value) for name, value in state.items() if isinstance(value, Tensor))
 
     def _other_sizes(self, seq_len: int) -> set[int]:
-        """Sizes that tensors have for other reasons than the vocabulary."""
+        """Tensor sizes that do not come from the vocabulary. A V that is none of them is recognized by its size."""
         embeddings = {id(parameter) for parameter in self.model.tying.parameters()}
         others = [parameter for parameter in self.model.parameters() if id(parameter) not in embeddings]
         rows = self.target.micro_batch_size * seq_len
@@ -137,16 +146,16 @@ class _Step:
 
 
 def _keep_no_attention_mask(model: LanguageModel) -> None:
-    """On the GPU fused attention drops weights without keeping them, on the CPU it cannot drop any."""
+    """Switch dropout in attention off: fused attention on a GPU keeps no mask, which that on a CPU would."""
     for module in model.modules():
         if isinstance(module, Attention):
             module.dropout = 0.0
 
 
 def _keep_gates(model: LanguageModel) -> None:
-    """For the way back a recurrent kernel keeps four gates and a cell of every position, in memory of its own.
+    """Count what a recurrent kernel keeps for the backward pass: four gates and a cell of every position.
 
-    At least: no trace shows it, and what each kernel keeps besides differs.
+    It lies in memory of the kernel's own, which no trace shows. A lower bound: kernels differ in what else they keep.
     """
 
     def keep(layer: nn.Module, inputs: Any, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -160,7 +169,7 @@ def _keep_gates(model: LanguageModel) -> None:
 
 
 class _Kept(torch.autograd.Function):
-    """Gives back its first argument and holds the second until the way back."""
+    """Returns its first argument and holds the second until the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, outputs: Tensor, kept: Tensor) -> Tensor:
@@ -170,80 +179,3 @@ class _Kept(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return gradient, None
-
-
-@dataclass(frozen=True)
-class _Block:
-    """A storage that lives."""
-
-    num_bytes: int
-    category: str
-    is_vocabulary: bool
-
-
-class _Tracker(TorchDispatchMode):
-    """Follows storages from the operation that returns them until nothing holds them."""
-
-    def __init__(self, vocab_size: int | None, granule: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.vocab_size, self.granule = vocab_size, granule
-        self.phase: Phase = "forward"
-        self.blocks: dict[int, _Block] = {}
-        self.watches: dict[int, weakref.ref[torch.UntypedStorage]] = {}
-        self.now: Counter[tuple[str, bool]] = Counter()
-        self.total = self.peak = 0
-        self.at_peak: Counter[tuple[str, bool]] = Counter()
-        self.peak_phase: Phase = "forward"
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for leaf in tree_leaves(result):
-            if isinstance(leaf, Tensor) and leaf.untyped_storage()._cdata not in self.blocks:
-                self.hold(leaf, "activations" if self.phase == "forward" else "temporaries")
-        if self.total > self.peak:
-            self.peak, self.at_peak, self.peak_phase = self.total, self.now.copy(), self.phase
-        return result
-
-    def hold(self, tensor: Tensor, category: str) -> None:
-        """Count the storage of `tensor` under `category` from now on."""
-        storage = tensor.untyped_storage()
-        key = storage._cdata
-        if key in self.blocks:
-            self._count(replace(self._uncount(key), category=category), key)
-            return
-        num_bytes = -(-storage.nbytes() // self.granule) * self.granule
-        self._count(_Block(num_bytes, category, self.vocab_size in tensor.shape), key)
-        self.watches[key] = weakref.ref(storage, lambda _: self._end(key))
-
-    def hold_gradient(self, parameter: Tensor) -> None:
-        """What was made on the way back stays as a gradient."""
-        if parameter.grad is not None:  # called once it was added up, or found to be nothing
-            self.hold(parameter.grad, "gradients")
-
-    def _count(self, block: _Block, key: int) -> None:
-        self.blocks[key] = block
-        self.now[block.category, block.is_vocabulary] += block.num_bytes
-        self.total += block.num_bytes
-
-    def _uncount(self, key: int) -> _Block:
-        block = self.blocks.pop(key)
-        self.now[block.category, block.is_vocabulary] -= block.num_bytes
-        self.total -= block.num_bytes
-        return block
-
-    def _end(self, key: int) -> None:
-        del self.watches[key]
-        self._uncount(key)
-
-    def footprint(self, empty: Footprint, persistent_bytes: int) -> Footprint:
-        """The prediction, in `empty`."""
-        of_vocabulary = {category: self.at_peak[category, True] for category in CATEGORIES}
-        categories = {category: of_vocabulary[category] + self.at_peak[category, False] for category in CATEGORIES}
-        found = {
-            "peak_bytes": self.peak,
-            "peak_phase": self.peak_phase,
-            "categories": categories,
-            "vocabulary": None if self.vocab_size is None else of_vocabulary,
-            "persistent_bytes": persistent_bytes,
-        }
-        return empty.model_copy(update=found)

@@ -1,16 +1,22 @@
-"""SIGINT and SIGTERM as a wish to stop after the step at hand."""
+"""SIGINT and SIGTERM as a request to stop after the step under way."""
 
 import signal
 from types import FrameType, TracebackType
 from typing import Self
 
+from tiedlm.errors import Interrupted
+
 _WATCHED = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignal:
-    """Inside the block a first SIGINT or SIGTERM is only noted; a second one acts as it always did."""
+    """Inside the block a first SIGINT or SIGTERM is only noted; a second one acts as it always did.
 
-    def __init__(self) -> None:
+    `label` is what the run that is to stop is called.
+    """
+
+    def __init__(self, label: str) -> None:
+        self.label = label
         self.received: signal.Signals | None = None
         self._before: dict[signal.Signals, object] = {}
 
@@ -23,6 +29,11 @@ class StopSignal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._restore()
+
+    def interrupted(self, what: str) -> Interrupted:
+        """The error that ends a run for the signal that was received; `what` says where it stopped."""
+        assert self.received is not None
+        return Interrupted(self.received, f"{self.label}: {what}; run it again to go on")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)

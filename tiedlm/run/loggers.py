@@ -1,33 +1,23 @@
 """Curves of a run in TensorBoard and wandb, where its config asks for them. Free of torch, and of both until then."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
+from tiedlm.run.journal import Record
+from tiedlm.training.record import StepRecord
 
 KEY = "training.loggers"
 FOLDERS = ("tensorboard", "wandb")
 """What lies in a run's folder, by the name of the logger."""
-
-
-class Logger(Protocol):
-    """Takes named values by step, from one process at a time."""
-
-    def add(self, step: int, values: Mapping[str, float]) -> None:
-        """Take the values of a step; called with steps in order."""
-
-    def flush(self) -> None:
-        """Make sure that what was added outlives this process."""
-
-    def close(self, ended_well: bool) -> None:
-        """Take no more."""
 
 
 @dataclass(frozen=True)
@@ -42,55 +32,61 @@ class Title:
 
 @dataclass(frozen=True)
 class Resumed:
-    """Where a run goes on: steps up to `kept` are in its checkpoint, those up to `written` had been handed on before.
+    """Where a run continues: steps up to `kept` are in its checkpoint, those up to `written` were logged before.
 
-    The steps between the two come again, with the same values.
+    The steps after `kept` are taken again, with the same values.
     """
 
     kept: int = 0
     written: int = 0
 
 
-class Loggers:
-    """All the loggers of a run, fed with the lines of its metrics."""
+class Logger(ABC):
+    """A writer of the journal that hands the curves of a run to another program."""
 
-    def __init__(self, loggers: Sequence[Logger]) -> None:
-        self.loggers = loggers
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        for logger in self.loggers:
-            logger.close(kind is None)
-
-    def add(self, line: Mapping[str, float]) -> None:
-        """Hand on a line of metrics.jsonl: of a step, or of a validation. Raises RunError("disk")."""
-        with _on_disk():
-            for logger in self.loggers:
-                logger.add(int(line["step"]), values_of(line))
+    def add(self, record: Record) -> None:
+        """Log the values of a record; raises RunError("disk")."""
+        with _disk_errors():
+            self._log(record.step, curves_of(record))
 
     def flush(self) -> None:
-        """As the checkpoint is written, so that neither holds steps that the other lacks. Raises RunError("disk")."""
-        with _on_disk():
-            for logger in self.loggers:
-                logger.flush()
+        """Make sure that what was logged outlives this process; raises RunError("disk")."""
+        with _disk_errors():
+            self._flush()
+
+    @abstractmethod
+    def close(self, ended_well: bool) -> None:
+        """Take no more records."""
+
+    @abstractmethod
+    def _log(self, step: int, values: Mapping[str, float]) -> None:
+        """Take the values of a step by the names of their curves; may raise OSError."""
+
+    @abstractmethod
+    def _flush(self) -> None:
+        """May raise OSError."""
+
+
+def curves_of(record: Record) -> dict[str, float]:
+    """The values of a record by the names of their curves."""
+    if isinstance(record, StepRecord):
+        return {
+            "train/loss": record.loss,
+            "train/learning_rate": record.learning_rate,
+            "train/gradient_norm": record.gradient_norm,
+        }
+    nats = record.nats_per_token
+    return {} if nats is None else {"validation/nats_per_token": nats}
 
 
 @contextmanager
-def _on_disk() -> Iterator[None]:
+def _disk_errors() -> Iterator[None]:
+    """OSError as RunError("disk")."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or error
         raise RunError("disk", f"{KEY}: could not be written: {reason} (disk full, or no right to write?)") from error
-
-
-def values_of(line: Mapping[str, float]) -> dict[str, float]:
-    """What is drawn of a line: loss, rate and gradient norm, or the nats per token of validation."""
-    if "validation_nll" in line:
-        return {"validation/nats_per_token": line["validation_nll"] / line["validation_tokens"]}
-    return {f"train/{name}": line[name] for name in ("loss", "learning_rate", "gradient_norm")}
 
 
 def check_loggers(names: Sequence[str]) -> None:
@@ -101,34 +97,35 @@ def check_loggers(names: Sequence[str]) -> None:
         raise ConfigError(Problem(KEY, f"needs {' and '.join(missing)}: pip install 'tiedlm[{extras}]'"))
 
 
-def open_loggers(names: Sequence[str], folder: Path, title: Title, resumed: Resumed) -> Loggers:
-    """The loggers of a run in `folder`; raises ConfigError where one cannot begin."""
+def open_loggers(names: Sequence[str], folder: Path, title: Title, resumed: Resumed) -> list[Logger]:
+    """The loggers of a run, which write into `folder`; raises ConfigError where one cannot begin."""
     check_loggers(names)
-    makers: dict[str, Callable[[Path, Title, Resumed], Logger]] = {"tensorboard": _TensorBoard, "wandb": _Wandb}
-    return Loggers([makers[name](folder / name, title, resumed) for name in names])
+    makers: dict[str, type[TensorBoard] | type[Wandb]] = {"tensorboard": TensorBoard, "wandb": Wandb}
+    return [makers[name](folder / name, title, resumed) for name in names]
 
 
-class _TensorBoard:
-    """Event files. What comes again after a stop is written again, and its first writing is marked as void."""
+class TensorBoard(Logger):
+    """Event files. Steps that are taken again are logged again, and their first values are marked as void."""
 
     def __init__(self, folder: Path, title: Title, resumed: Resumed) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         self.writer = SummaryWriter(str(folder), purge_step=resumed.kept + 1, flush_secs=10)
 
-    def add(self, step: int, values: Mapping[str, float]) -> None:
+    def close(self, ended_well: bool) -> None:
+        """Close the event file."""
+        self.writer.close()
+
+    def _log(self, step: int, values: Mapping[str, float]) -> None:
         for name, value in values.items():
             self.writer.add_scalar(name, value, step)
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         self.writer.flush()
 
-    def close(self, ended_well: bool) -> None:
-        self.writer.close()
 
-
-class _Wandb:
-    """A run of wandb's, one and the same over all stops. It takes no step twice: what comes again is left out."""
+class Wandb(Logger):
+    """A wandb run, the same one over all interruptions. It takes no step twice: those taken again are left out."""
 
     def __init__(self, folder: Path, title: Title, resumed: Resumed) -> None:
         import wandb
@@ -140,7 +137,7 @@ class _Wandb:
                 project=title.experiment,
                 group=title.variant,
                 name=title.label,
-                id=_identity(folder / "id.json"),
+                id=_stored_id(folder / "id.json"),
                 resume="allow",
                 dir=str(folder),
                 config=dict(title.config),
@@ -150,19 +147,20 @@ class _Wandb:
             message = f"wandb cannot begin ({error}); WANDB_MODE=offline keeps its runs on this machine"
             raise ConfigError(Problem(KEY, message)) from error
 
-    def add(self, step: int, values: Mapping[str, float]) -> None:
+    def close(self, ended_well: bool) -> None:
+        """Mark the wandb run as finished or as failed."""
+        self.run.finish(exit_code=0 if ended_well else 1)
+
+    def _log(self, step: int, values: Mapping[str, float]) -> None:
         if not self.resumed.kept < step <= self.resumed.written:
             self.run.log(dict(values), step=step)
 
-    def flush(self) -> None:
-        """A process of wandb's own has taken every value already."""
-
-    def close(self, ended_well: bool) -> None:
-        self.run.finish(exit_code=0 if ended_well else 1)
+    def _flush(self) -> None:
+        """Nothing to do: a process of wandb's own has every value already."""
 
 
-def _identity(file: Path) -> str:
-    """The number of a run for wandb, drawn once and kept beside it."""
+def _stored_id(file: Path) -> str:
+    """The id of a run for wandb, drawn once and kept beside it."""
     import secrets
 
     if not file.is_file():

@@ -12,7 +12,7 @@ from tiedlm.run.config import RunConfig
 from tiedlm.run.process import call_worker, in_a_line
 from tiedlm.training.memory import host_rss, keep_freed_memory, read_peaks, reset_peaks
 from tiedlm.training.precision import resolve_machine
-from tiedlm.training.trainer import Training
+from tiedlm.training.trainer import Trainer
 
 
 class Taken(Config):
@@ -24,7 +24,7 @@ class Taken(Config):
     tokens_per_second: float | None
 
 
-def build_probe(config: RunConfig, size: int, vocab_size: int, *, num_rows: int | None = None) -> Training:
+def build_probe(config: RunConfig, size: int, vocab_size: int, *, num_rows: int | None = None) -> Trainer:
     """Training with micro-batches of `size`, about to take its first step.
 
     A step is `num_rows` windows; by default two micro-batches of them, since the second is like all further ones.
@@ -37,7 +37,7 @@ def build_probe(config: RunConfig, size: int, vocab_size: int, *, num_rows: int 
     model.initialize(config.seed)
     model.to(machine.device)
     batches = build_batches(ids, seq_len, rows, config.seed, contiguous=config.model.carries_state)
-    return Training(model, batches, config.training, machine, num_steps=10**9, micro_batch_size=size, seed=config.seed)
+    return Trainer(model, batches, config.training, machine, num_steps=10**9, micro_batch_size=size, seed=config.seed)
 
 
 def measure(config: RunConfig, size: int, vocab_size: int, num_steps: int) -> Taken:

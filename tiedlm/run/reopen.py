@@ -6,10 +6,13 @@ from typing import Any, Literal
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.config import Split
+from tiedlm.evaluation.config import Windows
 from tiedlm.evaluation.generate import generate
 from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity
 from tiedlm.model.config import TransformerConfig
-from tiedlm.run.scores import split_result
+from tiedlm.run.config import RunConfig
+from tiedlm.run.result import SplitResult
+from tiedlm.run.scores import score_split, split_result
 from tiedlm.run.setup import open_run
 from tiedlm.talk import SILENT, Talk
 
@@ -30,29 +33,41 @@ def evaluate_run(
     Raises ConfigError where the windows do not fit the model, RunError where there is no valid checkpoint.
     """
     setup = open_run(directory, cache_dir, talk, device, checkpoint)
-    settings, model = setup.config.evaluation, setup.config.model
-    for key, given in (("--seq-len", seq_len), ("--stride", stride)):
-        if given is not None and model.carries_state:
-            raise ConfigError(Problem(key, f"{given}: this model carries its state through the text, without windows"))
-    window = seq_len or settings.seq_len or setup.config.data.seq_len
-    step = stride or min(settings.stride or window, window)
-    limit = model.max_seq_len or setup.config.max_seq_len
-    if isinstance(model, TransformerConfig) and model.positions == "learned" and window > limit:
-        raise ConfigError(Problem("--seq-len", f"{window}: the model has learned positions up to {limit}"))
-    if step > window:
-        raise ConfigError(Problem("--stride", f"{step} is above the window of {window}: tokens would be left out"))
-    nll = setup.score(split, talk, seq_len=window, stride=step)
-    result = split_result(setup, split, nll, window, step)
+    windows = _windows(setup.config, seq_len, stride)
+    result = split_result(setup, split, score_split(setup, split, windows, talk), windows)
     return {
         "run": str(directory),
         "split": split,
         "checkpoint": checkpoint,
         **result.model_dump(),
         "precision": setup.machine.precision,
+        **_figures(result),
+    }
+
+
+def _windows(config: RunConfig, seq_len: int | None, stride: int | None) -> Windows:
+    """The windows asked for; raises ConfigError where they do not fit the model, or leave tokens out."""
+    model = config.model
+    for key, given in (("--seq-len", seq_len), ("--stride", stride)):
+        if given is not None and model.carries_state:
+            raise ConfigError(Problem(key, f"{given}: this model carries its state through the text, without windows"))
+    windows = config.windows(seq_len, stride)
+    length, limit = windows.seq_len, model.max_seq_len or config.max_seq_len
+    if isinstance(model, TransformerConfig) and model.positions == "learned" and length > limit:
+        raise ConfigError(Problem("--seq-len", f"{length}: the model has learned positions up to {limit}"))
+    if windows.stride > length:
+        message = f"{windows.stride} is above the window of {length}: tokens would be left out"
+        raise ConfigError(Problem("--stride", message))
+    return windows
+
+
+def _figures(result: SplitResult) -> dict[str, float | None]:
+    """What people read, from the sums of a split."""
+    return {
         "nats_per_token": nats_per_token(result.nll, result.tokens),
         "token_perplexity": perplexity(result.nll, result.tokens),
         "word_perplexity": perplexity(result.nll, result.words),
-        "bits_per_byte": None if result.bytes is None else bits_per_byte(result.nll, result.bytes),
+        "bits_per_byte": bits_per_byte(result.nll, result.bytes),
         "unigram_perplexity": perplexity(result.unigram_nll, result.tokens),
     }
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind: `result.json`, sums and counts only. The report divides. Free of torch."""
+"""The schema of result.json: what a finished run stores, sums and counts only. The report divides. Free of torch."""
 
 from typing import Any, Literal
 
@@ -36,9 +36,9 @@ class SplitResult(Config):
 
 
 class Effective(Config):
-    """What was asked as `auto` or left to the machine, as it came out.
+    """The settings that a run was really computed with, every `auto` decided.
 
-    `arithmetic` names how the code rounded; it is None for runs of before that was written.
+    `arithmetic` is the numerics version of the code; None for runs that were stored before this key existed.
     """
 
     device: str

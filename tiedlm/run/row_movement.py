@@ -1,7 +1,7 @@
 """How far training moved the rows of the two embeddings from where they started.
 
-A token that never came up has no gradient in a matrix that is only looked up in, and none the less its row may move:
-weight decay shrinks it, and momentum carries on what an earlier step began.
+The row of a token that is not in the batch has no gradient in a matrix that is only looked up in. It may move all the
+same: by weight decay, and by the momentum of earlier steps.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ _ROWS_AT_ONCE = 4096
 def row_movement(setup: Setup) -> dict[str, np.ndarray]:
     """|end - start| / |start| of every row on the "input" and on the "output" side, (V,) each; NaN from a start of 0.
 
-    The rows are what ids become and what hidden states are compared with, however a strategy comes by them; without
-    the dropout and the noise of training. The start is drawn anew, on the CPU.
+    Input rows are the embedded ids, output rows those of the output embedding, whatever parameters a strategy makes
+    them of; without the dropout and the noise of training. The starting values are drawn again, on the CPU.
     """
     config, data, end = setup.config, setup.data, setup.model.tying
     start = build_tying(config.model.tying, data.vocab_size, config.model.dim, torch.from_numpy(data.frequencies))

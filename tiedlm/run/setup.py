@@ -1,19 +1,15 @@
-"""What a run works with: the machine, the data, the model. Made anew for training, or opened from a run's folder."""
+"""What a run works with: its config, the device, the data and the model, new or with trained weights."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import torch
 
 from tiedlm.config.base import ConfigError, Problem, parse
-from tiedlm.data.config import Split
+from tiedlm.data.batches import build_batches
 from tiedlm.data.prepare import PreparedData, prepare
 from tiedlm.errors import RunError
-from tiedlm.evaluation.frequency import GroupMass
-from tiedlm.evaluation.perplexity import score_tokens
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder
@@ -21,6 +17,7 @@ from tiedlm.talk import SILENT, Talk
 from tiedlm.training.checkpoint import Snapshot, load_newest, load_step, validated
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import Machine, resolve_machine
+from tiedlm.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
@@ -32,41 +29,6 @@ class Setup:
     data: PreparedData
     model: LanguageModel
 
-    def score(
-        self,
-        split: Split,
-        talk: Talk = SILENT,
-        *,
-        length: int | None = None,
-        seq_len: int | None = None,
-        stride: int | None = None,
-        mass: GroupMass | None = None,
-        check: Callable[[], None] = lambda: None,
-    ) -> np.ndarray:
-        """Nats of every token of a split (N,) fp32, or of its first `length`; windows as in the config unless said.
-
-        Into `mass` goes what each position gives to its groups. `check` is called now and then, and may raise.
-        """
-        ids, settings = self.data.split(split).ids, self.config.evaluation
-        window = seq_len or settings.seq_len or self.config.data.seq_len
-        label = f"{self.config.label}: {split} split"
-        with self.machine.autocast(), talk.progress(label, length or len(ids) - 1) as update:
-
-            def reached(done: float, words: str) -> None:
-                update(done, words)
-                check()
-
-            return score_tokens(
-                self.model,
-                ids if length is None else ids[: length + 1],
-                seq_len=window,
-                stride=stride or min(settings.stride or window, window),
-                batch_size=settings.batch_size,
-                carry_state=self.config.model.carries_state,
-                mass=mass,
-                update=reached,
-            )
-
     def check_tokens(self, snapshot: Snapshot) -> None:
         """Raise ConfigError where the text has changed since the snapshot was trained on it."""
         if snapshot.tokens_sha256 != self.data.tokens_sha256:
@@ -75,18 +37,41 @@ class Setup:
             raise ConfigError(Problem("data", message))
 
 
-def set_up(config: RunConfig, cache_dir: Path, talk: Talk = SILENT) -> Setup:
-    """Prepare the data and build the model with its starting values. Raises ConfigError and RunError."""
+def set_up(config: RunConfig, data: PreparedData) -> Setup:
+    """The setup of a run with the starting values of its model. Raises ConfigError.
+
+    Sets the number of threads and the current GPU of this process.
+    """
     machine = resolve_machine(config.training, compiles=config.model.compiles)
     if config.training.num_threads:
         torch.set_num_threads(config.training.num_threads)
     if machine.device.type == "cuda":
         torch.cuda.set_device(machine.device)  # some of torch's questions are about the current one
-    data = prepare(config.data, cache_dir, talk)
     frequencies = torch.from_numpy(data.frequencies)
     model = build_model(config.model, data.vocab_size, config.max_seq_len, frequencies)
     model.initialize(config.seed, config.embedding_draw)
     return Setup(config, machine, data, model.to(machine.device))
+
+
+def build_trainer(setup: Setup, micro_batch_size: int) -> Trainer:
+    """A trainer of the setup's model on its train split, before the first step."""
+    config, training = setup.config, setup.config.training
+    batches = build_batches(
+        setup.data.split("train").ids,
+        config.data.seq_len,
+        training.batch_size,
+        config.seed,
+        contiguous=config.model.carries_state,
+    )
+    return Trainer(
+        setup.model,
+        batches,
+        training,
+        setup.machine,
+        num_steps=training.num_steps(config.data.seq_len, batches.num_windows),
+        micro_batch_size=micro_batch_size,
+        seed=config.seed,
+    )
 
 
 def open_run(
@@ -96,9 +81,10 @@ def open_run(
     device: str | None = None,
     which: Literal["last", "best"] = "last",
 ) -> Setup:
-    """A trained run again, with the weights of its newest checkpoint, or of the one that validated best.
+    """The setup of a trained run, with the weights of its newest checkpoint, or of the one that validated best.
 
-    Raises ConfigError where the folder holds no run or its text has changed, RunError where no checkpoint is valid.
+    Token files are compared with their hashes. Raises ConfigError where the folder holds no run or its text has
+    changed, RunError where no checkpoint is valid.
     """
     folder = RunFolder(directory)
     config = folder.config()
@@ -106,14 +92,8 @@ def open_run(
         raw = {**config.training.model_dump(mode="json"), "device": device}
         training = parse(TrainingConfig, raw, "--device", "training")
         config = config.model_copy(update={"training": training})
-    prepare(config.data, cache_dir, talk, verify=True)
-    setup = set_up(config, cache_dir, talk)
-    if which == "best":
-        step = _best_step(folder)
-        talk.say(f"the best in validation of what was saved: step {step}")
-        snapshot = load_step(folder.checkpoints, step, talk, optimizer=False)
-    else:
-        snapshot = load_newest(folder.checkpoints, talk, optimizer=False)
+    setup = set_up(config, prepare(config.data, cache_dir, talk, verify=True))
+    snapshot = _load(folder, which, talk)
     if snapshot is None:
         way_out = "a trial keeps none once it is finished" if config.is_tuning_run else "train the run again"
         raise RunError("corrupt", f"{folder.checkpoints} holds no valid checkpoint; {way_out}")
@@ -122,8 +102,16 @@ def open_run(
     return setup
 
 
+def _load(folder: RunFolder, which: Literal["last", "best"], talk: Talk) -> Snapshot | None:
+    if which == "last":
+        return load_newest(folder.checkpoints, talk, optimizer=False)
+    step = _best_step(folder)
+    talk.say(f"the best in validation of what was saved: step {step}")
+    return load_step(folder.checkpoints, step, talk, optimizer=False)
+
+
 def _best_step(folder: RunFolder) -> int:
-    """The step whose checkpoint scored best on the validation split, as far as is known; the result knows the end.
+    """The step whose checkpoint scored best on the validation split, the last one by what the result says of it.
 
     Raises ConfigError where nothing was validated.
     """

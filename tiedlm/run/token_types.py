@@ -1,6 +1,6 @@
-"""What a run's training made of each token: evaluation/vocabulary.npz, read again without the run. Free of torch.
+"""Statistics of each token of the vocabulary in a run's training: evaluation/vocabulary.npz. Free of torch.
 
-How often each was seen, what it is a piece of, and how far its rows moved.
+How often it was seen, what kind of text it is a piece of, and how far its rows moved.
 """
 
 from dataclasses import dataclass
@@ -30,10 +30,11 @@ def bins_of(counts: "np.ndarray") -> "np.ndarray":
 
 @dataclass(frozen=True)
 class TokenTypes:
-    """The types of a run, each array (V,).
+    """The vocabulary of a run, one entry a token (type): each array is (V,).
 
-    `targets` and `inputs` count the batches consumed. `shapes` are those of tiedlm/data/kinds; None where the tokenizer
-    does not show them. `moved` holds for each of SIDES |end - start| / |start| of every row, NaN where it started at 0.
+    `targets` and `inputs` count how often it was one in the batches of training. `shapes` are those of
+    tiedlm/data/kinds; None where the tokenizer does not show them. `moved` holds for each of SIDES |end - start| /
+    |start| of every row, NaN where it started at 0.
     """
 
     targets: "np.ndarray"
@@ -49,13 +50,13 @@ class TokenTypes:
 
     @cached_property
     def bins_seen(self) -> "np.ndarray":
-        """The same in whichever role it was seen more often; 0: in neither."""
+        """The index into BINS of each type, as a target or as an input, whichever it was more often."""
         import numpy as np
 
         return bins_of(np.maximum(self.targets, self.inputs))
 
     def save(self, path: Path) -> None:
-        """Write it whole or not at all; raises RunError("disk")."""
+        """Write the file, completely or not at all; raises RunError("disk")."""
         import numpy as np
 
         arrays: dict[str, Any] = {"targets": self.targets, "inputs": self.inputs, "end_of_text": self.end_of_text}

@@ -1,8 +1,8 @@
-"""Checkpoints: folders that are either whole or not there, the newest valid one first.
+"""Checkpoints: folders that are written completely or not at all, and read back from the newest valid one.
 
 `step-<n>/` holds model.safetensors (weights by their stable names), optimizer.pt (read with `weights_only`),
-progress.json (counters), state.safetensors (where a recurrent body carries a state to the next step), and manifest.json
-(size and SHA-256 of the others, written last).
+progress.json (counters), state.safetensors (only where a recurrent body hands its state to the next step), and
+manifest.json (size and SHA-256 of the others, written last).
 """
 
 import hashlib
@@ -35,10 +35,10 @@ _VALIDATION = "validation_nats_per_token"
 
 @dataclass
 class Snapshot:
-    """Everything that one more step needs: tensors by name, optimizer state, counters as plain JSON values.
+    """Everything that the next step needs: tensors by name, optimizer state, counters as plain JSON values.
 
-    `tokens_sha256` tells the tokens that it was trained on, `state` what a recurrent body goes on from, `validation`
-    the nats per token of the validation split, where it was scored at this very step.
+    `tokens_sha256` is the hash of the tokens it was trained on, `state` (B, S) what a recurrent body starts the next
+    step from, `validation` the nats per token of the validation split if that was scored after this step.
     """
 
     step: int
@@ -51,10 +51,8 @@ class Snapshot:
 
 
 def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
-    """Write a checkpoint under its final name only once it is whole, then drop all but the newest `keep_last`.
+    """Write a checkpoint, under its final name once it is complete, then remove old ones as `rotate` does.
 
-    The one that scored best of those that were validated stays too. A checkpoint of a later step can only be one that
-    was passed over when this run went on: it goes.
     Raises RunError("diverged") where a weight is not finite, RunError("disk") that names the path where it cannot be
     written; the checkpoints before it stay.
     """
@@ -64,8 +62,8 @@ def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
     final = folder / f"step-{snapshot.step}"
     partial = folder / f".{final.name}.part"
     try:
-        for left in folder.glob(".step-*.part"):  # by a process that was killed while it saved
-            shutil.rmtree(left)
+        for abandoned in folder.glob(".step-*.part"):  # by a process that was killed while it saved
+            shutil.rmtree(abandoned)
         partial.mkdir(parents=True)
         save_file({name: tensor.contiguous() for name, tensor in snapshot.weights.items()}, partial / _FILES[0])
         torch.save(snapshot.optimizer, partial / _FILES[1])
@@ -88,20 +86,20 @@ def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
 
 
 def load_newest(folder: Path, talk: Talk, *, optimizer: bool = True) -> Snapshot | None:
-    """The newest valid checkpoint, or None where there is none; each invalid one is named and passed over.
+    """The newest valid checkpoint, or None where there is none; `talk` names each invalid one that is skipped.
 
-    Without `optimizer` its state, twice as large as the weights, is not read.
+    Without `optimizer` the optimizer's state, twice as large as the weights, is not read.
     """
     return _load_first(_numbered(folder), talk, optimizer)
 
 
 def load_step(folder: Path, step: int, talk: Talk, *, optimizer: bool = True) -> Snapshot | None:
-    """The checkpoint of one step; None where it is not there, or invalid, which is said."""
+    """The checkpoint of one step; None where there is none, or an invalid one, which `talk` names."""
     return _load_first([found for found in _numbered(folder) if found[0] == step], talk, optimizer)
 
 
 def validated(folder: Path) -> dict[int, float]:
-    """The nats per token of the validation split, by step, of the checkpoints that were saved where it was scored."""
+    """Nats per token of the validation split by step, for the checkpoints saved right after it was scored."""
     scores = {}
     for step, path in _numbered(folder):
         with suppress(OSError, ValueError, TypeError, KeyError):  # damaged: it is not the best of anything
@@ -157,13 +155,13 @@ def _load(step: int, path: Path, optimizer: bool) -> Snapshot:
 
 
 def _numbered(folder: Path) -> list[tuple[int, Path]]:
-    """Complete checkpoint folders, newest first, by number and not by text."""
+    """Step and folder of each complete checkpoint, newest first."""
     found = ((_NAME.fullmatch(path.name), path) for path in (folder.iterdir() if folder.is_dir() else ()))
     return sorted(((int(match[1]), path) for match, path in found if match), reverse=True)
 
 
 def _write_manifest(folder: Path) -> None:
-    """Size and SHA-256 of every file, once they are on the disk; then it, and the folder, are made to last too."""
+    """Sync every file to the disk, write down its size and SHA-256, then sync the manifest and the folder."""
     manifest = {}
     for path in sorted(folder.iterdir()):
         name = path.name
@@ -181,7 +179,11 @@ def _sync(path: Path) -> None:
 
 
 def rotate(folder: Path, newest: int, keep_last: int) -> None:
-    """Drop what is later than `newest`, and the others but the last ones and the best; raises RunError("disk")."""
+    """Remove old checkpoints: all but the newest `keep_last` and the one that validated best.
+
+    Those of steps after `newest` were found invalid when the run was resumed, and are removed too. Raises
+    RunError("disk").
+    """
     numbered = _numbered(folder)
     later = [path for step, path in numbered if step > newest]
     earlier = [(step, path) for step, path in numbered if step <= newest]

@@ -22,15 +22,15 @@ class Peaks:
     host_rss: int | None = None
 
     def joined(self, other: "Peaks") -> "Peaks":
-        """The larger of each: of a run that several processes carried out."""
+        """The larger of each: the peaks of a run that several processes carried out one after the other."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         return Peaks(*(max((value for value in pair if value is not None), default=None) for pair in pairs))
 
 
 def reset_peaks(device: torch.device) -> None:
-    """Let the peaks start anew, so that what prepared the data is no part of them.
+    """Start measuring the peaks again, so that preparing the data does not count.
 
-    Where the kernel does not let a process reset its own, that one is the peak since the process began.
+    Where the kernel does not let a process reset its peak resident size, that is the peak since the process began.
     """
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # 5: the peak resident size alone
@@ -48,11 +48,11 @@ def read_peaks(device: torch.device) -> Peaks:
 
 
 def keep_freed_memory() -> bool:
-    """Let this process keep what a step frees, for the next step asks for as much; whether that could be had.
+    """Let this process keep the memory that a step frees for the next step; whether malloc could be told so.
 
-    Else glibc gives it back and has it anew, page by page and filled with zeros: up to a tenth of a step's time. Blocks
-    of 32 MiB and more still come and go, since they would leave holes that nothing else fits: up to a third of what a
-    step takes, and more for two matrices than for one.
+    Otherwise glibc returns it to the system and gets it again page by page, filled with zeros: up to a tenth of a
+    step's time. Blocks of 32 MiB and more are still returned, since kept they would fragment the heap: by up to a third
+    of what a step takes, and by more for two matrices than for one.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -63,7 +63,7 @@ def keep_freed_memory() -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an allocator refused: the GPU's, torch's on the CPU, a library's (told by its words), or Python's."""
+    """Whether an allocator failed: the GPU's, torch's on the CPU, a library's (known by its message), or Python's."""
     words = ("allocate memory", "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
     said = isinstance(error, RuntimeError) and any(word in str(error) for word in words)
     return said or isinstance(error, (torch.OutOfMemoryError, MemoryError))

@@ -1,4 +1,4 @@
-"""The optimizer, and what it does with which parameters."""
+"""The optimizer, its parameter groups and its state."""
 
 import inspect
 from collections.abc import Iterable
@@ -49,9 +49,9 @@ def build_optimizer(groups: list[Group], config: TrainingConfig, machine: Machin
 
 
 def _without_compiler(kind: type[torch.optim.Optimizer]) -> Any:
-    """`kind` as torch has it, less what its methods are wrapped in to tell the compiler to leave them alone.
+    """`kind` without the wrappers that keep torch's compiler away from its methods.
 
-    The wrappers import the compiler for that, which takes a run 1.3 s and 75 MB. No optimizer is compiled here.
+    They import the compiler, which costs a run 1.3 s and 75 MB. No optimizer is compiled here.
     """
     names = ("add_param_group", "zero_grad", "state_dict", "load_state_dict")
     methods: dict[str, Any] = {name: inspect.unwrap(getattr(kind, name)) for name in names}
@@ -63,9 +63,9 @@ _AdamW, _SGD = _without_compiler(torch.optim.AdamW), _without_compiler(torch.opt
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float, config: TrainingConfig) -> None:
-    """Give each group of `parameter_groups` the rate of a step; that of the embeddings times their factor.
+    """Set the learning rate of each group of `parameter_groups`; that of the embeddings is multiplied by their factor.
 
-    A decay is taken times the rate, so the factor is on it too; a factor of 0 leaves the embeddings as they start.
+    Weight decay is multiplied by the rate, so the factor applies to it too; a factor of 0 freezes the embeddings.
     """
     for group in optimizer.param_groups:
         group["lr"] = rate * (config.embedding_learning_rate_factor if group["name"] == EMBEDDINGS else 1.0)
@@ -84,8 +84,8 @@ def is_fused(config: TrainingConfig, machine: Machine) -> bool:
 def start_optimizer_state(optimizer: torch.optim.Optimizer, idle: Iterable[nn.Parameter] = ()) -> None:
     """Give every parameter that is not `idle` the state that torch would give it in its first step.
 
-    Before there are gradients: what stays for a whole run would come to lie between what comes and goes with every
-    step, and leave holes.
+    Allocated before there are gradients: state that stays for the whole run, allocated among tensors that are freed
+    after every step, would fragment the memory.
     """
     without = {id(parameter) for parameter in idle}
     for group in optimizer.param_groups:
@@ -102,7 +102,7 @@ def start_optimizer_state(optimizer: torch.optim.Optimizer, idle: Iterable[nn.Pa
 
 
 def copy_optimizer_state(optimizer: torch.optim.Optimizer, source: nn.Parameter, target: nn.Parameter) -> None:
-    """Let `target` go on with the optimizer state of `source`."""
+    """Give `target` a copy of the optimizer state of `source`."""
     state = optimizer.state.get(source, {})
     optimizer.state[target] = {
         key: value.clone() if isinstance(value, torch.Tensor) else value for key, value in state.items()

@@ -46,9 +46,9 @@ class Machine:
 
 
 def resolve_machine(config: TrainingConfig, *, compiles: bool = True) -> Machine:
-    """What the config asks for, with every `auto` decided; ConfigError where this machine does not have it.
+    """The device, precision and compilation of a run, with every `auto` decided; ConfigError where they are not here.
 
-    A model that is not `compiles` stays as it is.
+    A model whose `compiles` is False is not compiled.
     """
     device = _device(config.device)
     precision = _best_precision(device) if config.precision == "auto" else config.precision

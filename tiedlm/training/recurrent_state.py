@@ -1,4 +1,6 @@
-"""The state that a recurrent body carries from step to step, a row for each stream of the batch."""
+"""The state that a recurrent body hands from one step to the next, a row for each text stream of the batch."""
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -7,40 +9,40 @@ from tiedlm.data.batches import Batches
 from tiedlm.model.state import State
 
 
-class CarriedState:
-    """What the next step goes on from, and what the step under way has left so far.
+class RecurrentState:
+    """The state that the next step starts from, and apart from it that of the step under way.
 
-    The two are kept apart until the step counts: where fp16 overflows it is taken again, from the same state. Where
-    windows are shuffled nothing is carried.
+    The second replaces the first only when the step is kept: after an overflow in fp16 the step is repeated, from the
+    same state. Where windows are shuffled there is no state.
     """
 
     def __init__(self, batches: Batches) -> None:
         self._batches = batches
         self._value: Tensor | None = None
-        self._left: list[State] = []
+        self._under_way: list[State] = []
 
-    def begin(self, step: int) -> None:
-        """A step begins, perhaps again; at the beginning of the text it goes on from nothing."""
-        self._left = []
+    def begin(self, step: int, parts: Sequence[slice]) -> list[State | None]:
+        """What each part of the batch starts from in `step`, to be replaced by what it ends with.
+
+        None where windows are shuffled. At the beginning of the text a state is empty.
+        """
+        self._under_way = []
         if not self._batches.goes_on(step):
             self._value = None
-
-    def rows(self, rows: slice) -> State | None:
-        """What the next micro-batch, these rows of the batch, goes on from, and leaves what it ends with in."""
         if not self._batches.contiguous:
-            return None
-        self._left.append(State(None if self._value is None else self._value[rows]))
-        return self._left[-1]
+            return [None] * len(parts)
+        self._under_way = [State(None if self._value is None else self._value[rows]) for rows in parts]
+        return [*self._under_way]
 
     def keep(self) -> None:
-        """The step counts: the next one goes on from what it left."""
-        values = [state.value for state in self._left if state.value is not None]
+        """The step counts: the next one starts from what it ended with."""
+        values = [state.value for state in self._under_way if state.value is not None]
         self._value = torch.cat(values) if values else None
 
     def before(self, step: int) -> Tensor | None:
-        """What `step`, the next one, needs of the steps before it."""
+        """What `step`, the next one, starts from, as a checkpoint saves it; None where it starts from nothing."""
         return self._value if self._batches.goes_on(step) else None
 
     def restore(self, value: Tensor | None) -> None:
-        """What `before` gave; the next step goes on from it."""
+        """Let the next step start from what `before` gave."""
         self._value = value

@@ -1,27 +1,32 @@
-"""The change of the weights that ends a step, and when it is left out."""
+"""The weight update that ends a step: clip, check that everything is finite, let the optimizer step."""
 
 import torch
 from torch import Tensor
 
+from tiedlm.model.language_model import LanguageModel
+from tiedlm.model.parameters import embedding_parameters
 from tiedlm.training.clipping import GradientLimits
+from tiedlm.training.config import TrainingConfig
+from tiedlm.training.optimizer import build_optimizer, parameter_groups
+from tiedlm.training.precision import Machine
 
 _MIN_LOSS_SCALE = 1e-3
 
 
-class Update:
-    """Clips the gradients there are and lets the optimizer change the weights, unless loss or norm is not finite.
+class WeightUpdate:
+    """Clips the gradients and lets the optimizer change the weights, unless loss or norm is not finite.
 
-    What is finite is decided on the device, where the optimizer reads it too: nothing here waits. For optimizers with
-    one kernel for the whole update, which can be told so.
+    Whether they are finite is decided on the device, where a fused optimizer reads it too: the host waits for nothing.
     """
 
-    def __init__(self, optimizer: torch.optim.Optimizer, limits: GradientLimits) -> None:
-        self.optimizer, self.limits = optimizer, limits
+    def __init__(self, optimizer: torch.optim.Optimizer, limits: GradientLimits, scaler: torch.amp.GradScaler) -> None:
+        self.optimizer, self.limits, self.scaler = optimizer, limits, scaler
 
     def __call__(self, loss: Tensor) -> Tensor | None:
         """Loss () -> loss and the norm of all gradients before clipping, (2,).
 
-        No weight changes, and no state that the optimizer had before, where one of the two is not finite.
+        No weight and no state of the optimizer changes where one of the two is not finite. None: gradients overflowed,
+        and the step is to be repeated.
         """
         outcome = torch.stack((loss, self.limits.clip()))
         # the attribute by which a GradScaler tells a fused optimizer to change nothing where it is 1
@@ -30,18 +35,13 @@ class Update:
         return outcome
 
 
-class ScaledUpdate(Update):
+class ScaledWeightUpdate(WeightUpdate):
     """The same for gradients of a scaled loss in fp16, which may overflow: then the scale must become smaller.
 
-    It waits for the device, which has to say so.
+    The host waits for the device, which has to say whether they did.
     """
 
-    def __init__(self, optimizer: torch.optim.Optimizer, limits: GradientLimits, scaler: torch.amp.GradScaler) -> None:
-        super().__init__(optimizer, limits)
-        self.scaler = scaler
-
     def __call__(self, loss: Tensor) -> Tensor | None:
-        """As above; None, and a smaller scale, where the gradients overflow and the step is to be taken again."""
         self.scaler.unscale_(self.optimizer)
         outcome = torch.stack((loss, self.limits.clip()))
         loss_is_finite, norm_is_finite = outcome.isfinite().tolist()
@@ -51,3 +51,12 @@ class ScaledUpdate(Update):
         self.scaler.update()
         again = loss_is_finite and _MIN_LOSS_SCALE <= self.scaler.get_scale() < before
         return None if again else outcome
+
+
+def build_update(model: LanguageModel, config: TrainingConfig, machine: Machine) -> WeightUpdate:
+    """The update that a recipe describes, with a new optimizer for all parameters of `model`."""
+    groups = parameter_groups(model, embedding_parameters(model), config)
+    optimizer, scaler = build_optimizer(groups, config, machine), machine.scaler()
+    limits = GradientLimits(groups, config, model, optimizer, scaler)
+    kind = ScaledWeightUpdate if scaler.is_enabled() else WeightUpdate
+    return kind(optimizer, limits, scaler)
