@@ -9,7 +9,7 @@ import torch
 from tests.support.small_runs import small_experiment
 from tiedlm.forecast.footprint import CATEGORIES, Footprint
 from tiedlm.forecast.memory import Target, predict_peak
-from tiedlm.kernels import nll as head
+from tiedlm.kernels import chunks
 from tiedlm.kernels.tracing import traced_as
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import build_model
@@ -118,7 +118,7 @@ def test_nor_is_it_where_it_is_as_large_as_a_chunk_of_the_head_is_long() -> None
 
 def test_the_chunks_that_a_trace_leaves_out_change_no_peak(monkeypatch: pytest.MonkeyPatch) -> None:
     few = predicted(batch_size=64)  # 2,048 rows: eight chunks
-    monkeypatch.setattr(head, "_FEW", 100)
+    monkeypatch.setattr(chunks, "TRACED_CHUNKS", 100)
     assert predicted(batch_size=64) == few
 
 

@@ -17,8 +17,8 @@ from tiedlm.model.config import ModelConfig
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import PrecisionName, resolve_machine
 
-_SOURCES = ("tying", "model", "training")
-"""What a prediction follows from besides torch, the config and the head."""
+_SOURCES = ("kernels", "tying", "model", "training")
+"""What a prediction follows from besides torch and the config."""
 _HERE = Path(tiedlm.__file__).parent
 
 
@@ -70,7 +70,7 @@ def _read(file: Path) -> Footprint | None:
 
 def _sources() -> str:
     files = [file for name in _SOURCES for file in sorted((_HERE / name).rglob("*.py"))]
-    return _digest(b"".join(file.read_bytes() for file in [_HERE / "kernels" / "nll.py", *files]))
+    return _digest(b"".join(file.read_bytes() for file in files))
 
 
 def _digest(content: bytes) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
-from tiedlm.kernels.gradient_buffers import Rooms
+from tiedlm.kernels.gradient_buffers import GradientBuffers
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.parameters import embedding_parameters
 from tiedlm.streams import stream_seed
@@ -101,7 +101,7 @@ class Training:
         self.feed = Feed(batches, micro_batch_size, machine.device)
         self.progress = Progress()
         self.carried = CarriedState(batches)
-        self.rooms = Rooms()
+        self.gradient_buffers = GradientBuffers()
         self._steps_here = 0
 
     @property
@@ -139,7 +139,7 @@ class Training:
         """
         outcome = None
         while outcome is None:
-            self.rooms.empty(self.model.parameters())
+            self.gradient_buffers.release(self.model.parameters())
             outcome = self.update(self._accumulate(batch, step))
         return outcome
 
@@ -148,7 +148,7 @@ class Training:
         self.training_step.train()
         self.carried.begin(step)
         loss = torch.zeros((), device=self.machine.device)
-        with self.rooms.open(), self.output_path.apart(self.scaler) as output_weight:
+        with self.gradient_buffers.active(), self.output_path.apart(self.scaler) as output_weight:
             for index, (rows, ids, targets) in enumerate(batch.micro_batches):
                 torch.manual_seed(stream_seed(self.seed, "dropout", step, 0, index))
                 state = self.carried.rows(rows)
