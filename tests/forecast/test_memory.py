@@ -17,7 +17,7 @@ from tiedlm.run.probe import measure
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.optimizer import build_optimizer
 from tiedlm.training.precision import Machine
-from tiedlm.training.step import TrainingStep
+from tiedlm.training.step import LossShare, TrainingStep
 
 V, D, T, B = 5000, 64, 32, 4
 GB = 1 << 30
@@ -84,7 +84,7 @@ def test_the_peak_is_that_of_torchs_own_tracker(tying: str, micro_batch_size: in
         with traced_as("cpu"), tracker:
             for index in range(2 if micro_batch_size < B else 1):
                 rows = slice(index * micro_batch_size, (index + 1) * micro_batch_size)
-                share, _ = step(batch[0][rows], batch[1][rows], B * T, 1)
+                share, _ = step(LossShare(batch[0][rows], batch[1][rows], B * T, 1))
                 share.backward()
                 del share
                 tracker.reset_mod_stats()

@@ -29,7 +29,7 @@ from tiedlm.training.clipping import GradientLimits, OutputPath
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.optimizer import build_optimizer, parameter_groups, start_optimizer_state
 from tiedlm.training.precision import Machine, PrecisionName
-from tiedlm.training.step import build_step
+from tiedlm.training.step import LossShare, build_step
 
 _CUDA_GRANULE = 512
 """The caching allocator hands out multiples of this many bytes."""
@@ -77,7 +77,7 @@ class _Step:
         self.optimizer = build_optimizer(groups, training, machine)
         self.module, self.scaler = build_step(model, machine, training).train(), machine.scaler()
         self.limits = GradientLimits(groups, training, model, self.optimizer, self.scaler)
-        self.output_path = OutputPath(model.tying, training)
+        self.output_path = OutputPath(self.module, training)
 
     def trace(self, vocab_size: int, seq_len: int) -> "_Tracker":
         """Follow the second step, for which the optimizer's state is there."""
@@ -98,16 +98,17 @@ class _Step:
         # of more micro-batches the second is like all further ones: gradients stand beside its activations
         num_micro_batches = min(-(-batch_size // size), 2)
         with traced_as(self.target.device), tracker:
-            with self.output_path.apart(self.scaler) as weight:
-                if weight is not None:
-                    weight.register_post_accumulate_grad_hook(tracker.hold_gradient)
+            with self.output_path.apart(self.scaler) as head_gradient:
                 for _ in range(num_micro_batches):
                     tracker.phase = "forward"
-                    share, _ = self.module(ids, targets, batch_size * seq_len, num_micro_batches, None, weight)
+                    term = LossShare(ids, targets, batch_size * seq_len, num_micro_batches, None, head_gradient)
+                    share, _ = self.module(term)
                     tracker.phase = "backward"
                     share.backward()
-                    del share
-            del weight
+                    del share, term
+                    if head_gradient is not None and head_gradient.total is not None:
+                        tracker.hold(head_gradient.total, "gradients")
+            del head_gradient
             tracker.phase = "update"
             self.limits.clip()
             self.optimizer.step()

@@ -111,7 +111,7 @@ class _Execution:
         with self.stop, self._open_loggers(self._resume()) as loggers:
             reset_peaks(self.setup.machine.device)
             if self.setup.machine.compile:
-                self.setup.model.compile()
+                self.training.training_step.compile()
             self._train(loggers)
             splits = self._score_splits()
             loggers.add(_final_line(self.training, splits["validation"]))

@@ -31,7 +31,7 @@ from tiedlm.training.optimizer import (
 from tiedlm.training.precision import Machine
 from tiedlm.training.recurrent_state import CarriedState
 from tiedlm.training.schedule import Schedule
-from tiedlm.training.step import build_step
+from tiedlm.training.step import LossShare, build_step
 from tiedlm.training.update import ScaledUpdate, Update
 
 ARITHMETIC = 4
@@ -93,7 +93,7 @@ class Training:
         self.optimizer = build_optimizer(groups, config, machine)
         self.scaler = machine.scaler()
         self.limits = GradientLimits(groups, config, model, self.optimizer, self.scaler)
-        self.output_path = OutputPath(model.tying, config)
+        self.output_path = OutputPath(self.training_step, config)
         self.update = Update(self.optimizer, self.limits)
         if self.scaler.is_enabled():
             self.update = ScaledUpdate(self.optimizer, self.limits, self.scaler)
@@ -148,13 +148,13 @@ class Training:
         self.training_step.train()
         self.carried.begin(step)
         loss = torch.zeros((), device=self.machine.device)
-        with self.gradient_buffers.active(), self.output_path.apart(self.scaler) as output_weight:
+        num_shares = len(batch.micro_batches)
+        with self.gradient_buffers.active(), self.output_path.apart(self.scaler) as head_gradient:
             for index, (rows, ids, targets) in enumerate(batch.micro_batches):
                 torch.manual_seed(stream_seed(self.seed, "dropout", step, 0, index))
                 state = self.carried.rows(rows)
-                share, _ = self.training_step(
-                    ids, targets, batch.num_targets, len(batch.micro_batches), state, output_weight
-                )
+                term = LossShare(ids, targets, batch.num_targets, num_shares, state, head_gradient)
+                share, _ = self.training_step(term)
                 self.scaler.scale(share).backward()
                 loss += share.detach()
         return loss
