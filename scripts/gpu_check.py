@@ -108,7 +108,7 @@ class Check:
 
     def compiled(self) -> Iterator[str]:
         eager, compiled = (self.training(self.config(compile=on)) for on in (False, True))
-        compiled.model.compile()
+        compiled.training_step.compile()
         pairs = [(eager.advance().loss, compiled.advance().loss) for _ in range(3)]
         assert all(abs(one - other) < 0.05 for one, other in pairs), pairs
         yield f"eager and compiled losses: {', '.join(f'{one:.4f} {other:.4f}' for one, other in pairs)}"

@@ -95,7 +95,7 @@ class Stopwatch:
         training = build_probe(config, batch_size, shape.vocab_size, num_rows=batch_size)
         flops = flops_per_token(training.model, shape.seq_len)
         if training.machine.compile:
-            training.model.compile()
+            training.training_step.compile()
         losses: list[float] = []
         first = seconds_of(lambda: losses.append(training.advance().loss), self.device)
         for _ in range(_WARM_UP):

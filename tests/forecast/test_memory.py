@@ -9,7 +9,7 @@ import torch
 from tests.support.small_runs import small_experiment
 from tiedlm.forecast.footprint import CATEGORIES, Footprint
 from tiedlm.forecast.memory import Target, predict_peak
-from tiedlm.kernels import nll as head
+from tiedlm.kernels import chunks
 from tiedlm.kernels.tracing import traced_as
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import build_model
@@ -17,7 +17,7 @@ from tiedlm.run.probe import measure
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.optimizer import build_optimizer
 from tiedlm.training.precision import Machine
-from tiedlm.training.step import TrainingStep
+from tiedlm.training.step import LossShare, TrainingStep
 
 V, D, T, B = 5000, 64, 32, 4
 GB = 1 << 30
@@ -84,7 +84,7 @@ def test_the_peak_is_that_of_torchs_own_tracker(tying: str, micro_batch_size: in
         with traced_as("cpu"), tracker:
             for index in range(2 if micro_batch_size < B else 1):
                 rows = slice(index * micro_batch_size, (index + 1) * micro_batch_size)
-                share, _ = step(batch[0][rows], batch[1][rows], B * T, 1)
+                share, _ = step(LossShare(batch[0][rows], batch[1][rows], B * T, 1))
                 share.backward()
                 del share
                 tracker.reset_mod_stats()
@@ -118,7 +118,7 @@ def test_nor_is_it_where_it_is_as_large_as_a_chunk_of_the_head_is_long() -> None
 
 def test_the_chunks_that_a_trace_leaves_out_change_no_peak(monkeypatch: pytest.MonkeyPatch) -> None:
     few = predicted(batch_size=64)  # 2,048 rows: eight chunks
-    monkeypatch.setattr(head, "_FEW", 100)
+    monkeypatch.setattr(chunks, "TRACED_CHUNKS", 100)
     assert predicted(batch_size=64) == few
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from tests.support.trainings import run, training, weights
-from tiedlm.kernels.gradient_buffers import Rooms, room_like
+from tiedlm.kernels.gradient_buffers import GradientBuffers, gradient_buffer
 from tiedlm.training.trainer import Trainer
 
 TYINGS: list[dict[str, Any]] = [
@@ -54,13 +54,13 @@ def test_a_run_is_the_same_to_the_last_bit_in_new_memory(
 ) -> None:
     kept, anew = training(tying=tying, **keys), training(tying=tying, **keys)
     losses = [record.loss for record in run(kept, 5)]
-    monkeypatch.setattr(Rooms, "take", lambda self, shape, dtype: torch.full(shape, torch.nan, dtype=dtype))
+    monkeypatch.setattr(GradientBuffers, "take", lambda self, shape, dtype: torch.full(shape, torch.nan, dtype=dtype))
     assert [record.loss for record in run(anew, 5)] == losses
     mine, theirs = weights(kept.model), weights(anew.model)
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
-def test_two_runs_in_one_process_have_rooms_of_their_own() -> None:
+def test_two_runs_in_one_process_have_buffers_of_their_own() -> None:
     one, other, alone = training(), training(seed=1), training()
     for _ in range(4):
         one.advance()
@@ -74,38 +74,38 @@ def gradient_of(parameter: nn.Parameter) -> torch.Tensor:
     return parameter.grad
 
 
-def test_a_room_is_for_one_step_of_its_own_kind_and_never_a_part_of_something_else() -> None:
-    rooms = Rooms()
+def test_a_buffer_is_for_one_step_and_one_shape_and_never_a_part_of_something_else() -> None:
+    buffers = GradientBuffers()
     parameters = [nn.Parameter(torch.zeros(3, 2)) for _ in range(3)]
-    with rooms.open():
-        whole = room_like(torch.zeros(6, 2), torch.float32)
-        parameters[0].grad = room_like(parameters[0], torch.float32)
+    with buffers.active():
+        whole = gradient_buffer(torch.zeros(6, 2), torch.float32)
+        parameters[0].grad = gradient_buffer(parameters[0], torch.float32)
         parameters[1].grad = whole[:3]  # a part
-        parameters[2].grad = torch.zeros(3, 2)  # not from a room
+        parameters[2].grad = torch.zeros(3, 2)  # not from a buffer
     first = gradient_of(parameters[0]).data_ptr()
-    rooms.empty(parameters)
+    buffers.release(parameters)
     assert [parameter.grad for parameter in parameters] == [None] * 3
-    assert rooms.take(torch.Size((3, 2)), torch.float64).data_ptr() != first
-    again = rooms.take(torch.Size((3, 2)), torch.float32)
+    assert buffers.take(torch.Size((3, 2)), torch.float64).data_ptr() != first
+    again = buffers.take(torch.Size((3, 2)), torch.float32)
     assert again.data_ptr() == first
-    assert rooms.take(torch.Size((3, 2)), torch.float32).data_ptr() not in (first, whole.data_ptr())
-    rooms.empty(parameters)  # without gradients: what was free is let go
-    with rooms.open():
-        assert room_like(parameters[0], torch.float32).data_ptr() != again.data_ptr()
+    assert buffers.take(torch.Size((3, 2)), torch.float32).data_ptr() not in (first, whole.data_ptr())
+    buffers.release(parameters)  # without gradients: what was free is let go
+    with buffers.active():
+        assert gradient_buffer(parameters[0], torch.float32).data_ptr() != again.data_ptr()
 
 
-def test_a_room_that_was_let_go_is_none_for_what_comes_to_lie_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory, rooms, parameter = bytearray(4 * 97 * 16), Rooms(), nn.Parameter(torch.zeros(97, 16))
+def test_a_buffer_that_was_let_go_is_none_for_what_comes_to_lie_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, buffers, parameter = bytearray(4 * 97 * 16), GradientBuffers(), nn.Parameter(torch.zeros(97, 16))
 
     def there() -> torch.Tensor:
         return torch.frombuffer(memory, dtype=torch.float32).view(97, 16)
 
     with monkeypatch.context() as patch:
         patch.setattr(torch, "empty", lambda *_, **__: there())
-        assert rooms.take(torch.Size((97, 16)), torch.float32).data_ptr() == there().data_ptr()
+        assert buffers.take(torch.Size((97, 16)), torch.float32).data_ptr() == there().data_ptr()
     parameter.grad = there()
-    rooms.empty([parameter])
-    assert rooms.take(torch.Size((97, 16)), torch.float32).data_ptr() != there().data_ptr()
+    buffers.release([parameter])
+    assert buffers.take(torch.Size((97, 16)), torch.float32).data_ptr() != there().data_ptr()
 
 
 def test_a_step_that_failed_between_two_micro_batches_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:

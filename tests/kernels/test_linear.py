@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tiedlm.initialization import initialize
-from tiedlm.model import linear
+from tiedlm.kernels import linear
+from tiedlm.kernels.linear import recomputable
 from tiedlm.model.layers import ACTIVATIONS, MLP, GatedMLP, LayerNorm, RMSNorm
 from tiedlm.model.linear import Linear
 
@@ -71,7 +72,7 @@ def test_values_and_gradients_are_those_of_torch_to_the_last_bit(
     many_rows: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(linear, "_MANY_ROWS", many_rows)
+    monkeypatch.setattr(linear, "MANY_ROWS", many_rows)
     wide = torch.float64 if precision == torch.float64 else torch.float32
     layer = built(prepare, bias).to(wide)
     others = list(prepare.to(wide).parameters()) if isinstance(prepare, nn.Module) else []
@@ -88,9 +89,13 @@ def test_values_and_gradients_are_those_of_torch_to_the_last_bit(
     def plain(leaf: Tensor) -> Tensor:
         return F.linear(leaf if prepare is None else prepare(leaf), layer.weight, layer.bias)
 
-    ours, torchs = found(lambda leaf: layer(leaf, prepare)), found(plain)
-    assert all(torch.equal(one, other) for one, other in zip(ours, torchs, strict=True))
-    assert [each.dtype for each in ours] == [each.dtype for each in torchs]
+    def ours(leaf: Tensor) -> Tensor:
+        result: Tensor = layer(leaf if prepare is None else recomputable(prepare, leaf))
+        return result
+
+    mine, torchs = found(ours), found(plain)
+    assert all(torch.equal(one, other) for one, other in zip(mine, torchs, strict=True))
+    assert [each.dtype for each in mine] == [each.dtype for each in torchs]
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16], ids=str)
@@ -104,13 +109,13 @@ def test_what_was_prepared_is_let_go_and_prepared_again_once(precision: torch.dt
 
     layer, hidden = built(None), torch.randn(3, IN, requires_grad=True)
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16):
-        result = layer(hidden * 1, prepare)
+        result = layer(recomputable(prepare, hidden * 1))
     gc.collect()
     assert len(made) == 1 and made[0]() is None
     result.sum().backward()
     assert len(made) == 2
     with torch.no_grad():
-        layer(hidden, prepare)
+        layer(recomputable(prepare, hidden))
     assert len(made) == 3
 
 
@@ -132,7 +137,7 @@ class Copies(TorchDispatchMode):
 def test_a_copy_of_the_matrix_is_kept_where_rows_are_few(
     rows: int, num_kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linear, "_MANY_ROWS", 4)
+    monkeypatch.setattr(linear, "MANY_ROWS", 4)
     layer, hidden = built(None, bias=False), torch.randn(rows, IN, requires_grad=True)
     with Copies() as copies, torch.autocast("cpu", torch.bfloat16):
         result = layer(hidden)
@@ -153,10 +158,17 @@ def test_gradients_of_a_feed_forward_part_pass_finite_differences(layer: type[ML
     initialize(norm, seed=0)
     hidden = torch.randn(2, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0), requires_grad=True)
     inputs = (hidden, *part.parameters(), *norm.parameters())
-    assert torch.autograd.gradcheck(lambda *given: part(given[0], norm), inputs)
+    assert torch.autograd.gradcheck(lambda *given: part(norm(given[0])), inputs)
 
 
 def test_a_compiler_decides_by_itself_what_to_keep() -> None:
     layer, hidden = built(None), torch.randn(3, IN)
-    compiled = torch.compile(lambda given: layer(given, F.gelu), backend="eager", fullgraph=True)
-    assert torch.equal(compiled(hidden), layer(hidden, F.gelu))
+    compiled = torch.compile(lambda given: layer(recomputable(F.gelu, given)), backend="eager", fullgraph=True)
+    assert torch.equal(compiled(hidden), layer(F.gelu(hidden)))
+
+
+def test_what_was_changed_after_it_was_formed_is_kept_as_it_is() -> None:
+    layer, hidden = built(None), torch.randn(3, IN, requires_grad=True)
+    changed = recomputable(torch.exp, hidden.detach()).mul_(2)
+    gradient = torch.autograd.grad(layer(changed).sum(), [layer.weight])[0]
+    torch.testing.assert_close(gradient, (2 * hidden.detach().exp()).sum(0).expand(OUT, IN))

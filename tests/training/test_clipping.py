@@ -18,6 +18,7 @@ from tiedlm.kernels.nll import IGNORED
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.training.clipping import gradient_norm
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.step import LossShare
 from tiedlm.training.trainer import Trainer
 
 STRATEGIES: list[dict[str, Any]] = [
@@ -117,7 +118,7 @@ def test_the_z_loss_is_in_the_objective_with_its_gradient(tying: dict[str, Any])
 
 def test_the_z_loss_is_not_in_the_nll_beside_the_objective() -> None:
     plain, treated = tiny_training(TIED), tiny_training(TIED, z_loss=0.1)
-    results = [some.training_step(*batch(some), 128, 1) for some in (plain, treated)]
+    results = [some.training_step(LossShare(*batch(some), 128, 1)) for some in (plain, treated)]
     assert torch.equal(results[0][1], results[1][1]) and not results[1][1].requires_grad
     assert results[1][0] > results[0][0]
     assert torch.equal(plain.model.token_nll(*batch(plain)), treated.model.token_nll(*batch(treated)))
@@ -284,7 +285,7 @@ def test_a_compiled_body_is_trained_alike() -> None:
     plain, compiled = (tiny_training(TIED, **ALL) for _ in range(2))
     for training in (plain, compiled):
         training.model.logit_softcap, training.model.embedding_residual = 2.0, True
-    compiled.model.compile(backend="eager")
+    compiled.training_step.compile(backend="eager")
     assert losses(compiled, 4) == pytest.approx(losses(plain, 4), rel=1e-5)
     assert_close(state(compiled.model), state(plain.model), 1e-5)
 

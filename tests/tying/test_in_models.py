@@ -24,7 +24,7 @@ from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.parameters import count_parameters, hash_body, hash_input_embedding
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.precision import Machine
-from tiedlm.training.step import TrainingStep
+from tiedlm.training.step import LossShare, TrainingStep
 from tiedlm.tying.build import build_tying
 
 EACH = pytest.mark.parametrize("tying", STRATEGIES, ids=lambda raw: "-".join(map(str, raw.values())))
@@ -217,7 +217,9 @@ def test_a_penalty_joins_the_loss_once_a_step_and_no_score(tying: dict[str, Any]
     ids_to_score = whole.batches.batch(0)[0].flatten()
     scores = score_tokens(whole.model, ids_to_score, seq_len=T, stride=T, batch_size=2)
     step = TrainingStep(whole.model, Machine(torch.device("cpu"), "fp32", compile=False))
-    assert step(ids, targets, targets.numel(), 1)[1].item() == pytest.approx(nll.item() * targets.numel(), rel=1e-6)
+    assert step(LossShare(ids, targets, targets.numel(), 1))[1].item() == pytest.approx(
+        nll.item() * targets.numel(), rel=1e-6
+    )
     assert [whole.advance().loss, parts.advance().loss] == pytest.approx([expected] * 2, rel=1e-6)
     bare = {**tying, "strength": 1e-30}
     unpenalized = score_tokens(tiny_model(bare), ids_to_score, seq_len=T, stride=T, batch_size=2)

@@ -1,6 +1,9 @@
 """What every strategy keeps: the contract, and each strategy's limiting cases."""
 
 import copy
+import importlib
+from pathlib import Path
+from typing import Literal, get_args
 
 import pytest
 import torch
@@ -9,11 +12,12 @@ from pydantic import TypeAdapter
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+import tiedlm.tying
 from tests.support.strategies import STRATEGIES
 from tiedlm.initialization import initialize
 from tiedlm.tying.base import Tying
 from tiedlm.tying.build import build_tying
-from tiedlm.tying.config import TiedConfig, TyingConfig
+from tiedlm.tying.config import EmbeddingConfig, TiedConfig, TyingConfig
 from tiedlm.tying.tied import Tied
 
 V, D = 31, 8
@@ -117,8 +121,8 @@ def test_gradients_pass_finite_differences(strategy: dict[str, object]) -> None:
         return scores.tanh().sum()
 
     def score_at_once(*_: torch.Tensor) -> torch.Tensor:
-        vectors, weight = tying.embed_and_output_weight(ids)
-        return F.linear(tying.project(vectors + hidden), weight, tying.output_bias()).tanh().sum()
+        vectors, head = tying.embed_with_head(ids)
+        return F.linear(tying.project(vectors + hidden), head.weight, head.bias).tanh().sum()
 
     assert torch.equal(score(), score_at_once())
     assert torch.autograd.gradcheck(score, parameters)
@@ -132,7 +136,8 @@ def test_embedding_and_output_weight_at_once_have_the_gradients_of_both(strategy
 
     def gradients(at_once: bool, uses: str) -> list[torch.Tensor]:
         tying = build(strategy)
-        parts = tying.embed_and_output_weight(ids) if at_once else (tying.embed(ids), tying.output_weight())
+        vectors, head = tying.embed_with_head(ids)
+        parts = (vectors, head.weight) if at_once else (tying.embed(ids), tying.output_weight())
         terms = {"rows": (parts[0] * whole).sum(), "whole": parts[1].sum()}
         sum(terms[use] for use in uses.split()).backward()  # type: ignore[union-attr]
         found = [parameter.grad for parameter in tying.parameters() if parameter.grad is not None]
@@ -233,5 +238,29 @@ def test_a_strategy_that_makes_something_of_the_shared_matrix_is_trained_with_th
     for kind in (Doubled, Halved):
         tying = kind(TiedConfig(), V, D)
         nn.init.normal_(tying.input_embedding)
-        at_once = tying.embed_and_output_weight(ids)
-        assert torch.equal(at_once[0], tying.embed(ids)) and torch.equal(at_once[1], tying.output_weight())
+        vectors, head = tying.embed_with_head(ids)
+        assert torch.equal(vectors, tying.embed(ids)) and torch.equal(head.weight, tying.output_weight())
+
+
+def test_every_strategy_of_the_config_is_tested_in_every_form_that_has_a_class_of_its_own() -> None:
+    union, *_ = get_args(TyingConfig)
+    configs = [TypeAdapter(TyingConfig).validate_python(raw) for raw in STRATEGIES]
+    assert {type(config) for config in configs} == set(get_args(union))
+    built = {type(build(raw)) for raw in STRATEGIES}
+    modules = {path.stem for path in Path(tiedlm.tying.__file__).parent.glob("*.py")}
+    written = {
+        kind
+        for module in modules - {"__init__"}
+        for kind in vars(importlib.import_module(f"tiedlm.tying.{module}")).values()
+        if isinstance(kind, type) and issubclass(kind, Tying)
+    }
+    abstract = {kind for kind in written if any(issubclass(other, kind) for other in written - {kind})}
+    assert built >= written - abstract and built <= written
+
+
+def test_a_config_that_build_does_not_know_is_an_error_and_no_other_strategy() -> None:
+    class OtherConfig(EmbeddingConfig):
+        type: Literal["other"] = "other"
+
+    with pytest.raises(AssertionError):
+        build_tying(OtherConfig(), V, D)  # type: ignore[arg-type]

@@ -76,7 +76,7 @@ class _TracedStep:
         _keep_gates(model)
         self.step = build_step(model, machine, training)
         self.update = build_update(model, training, machine)
-        self.output_path = OutputPath(model.tying, training)
+        self.output_path = OutputPath(self.step, training)
 
     def trace(self, vocab_size: int, seq_len: int) -> StorageTracker:
         """Take the second step, for which the optimizer has its state, and track its storages."""

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from tiedlm.forecast.footprint import CATEGORIES, Footprint, Phase
-from tiedlm.training.step import TrainingStep
+from tiedlm.training.step import LossShare, OutputGradient, TrainingStep
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,13 @@ class StorageTracker(TorchDispatchMode):
     def watch_phases(self, step: TrainingStep) -> None:
         """Set the phase by the calls of `step`, after each of which its backward pass comes."""
 
-        def begin(_: nn.Module, arguments: tuple[Any, ...]) -> None:
+        def begin(_: nn.Module, arguments: tuple[LossShare | OutputGradient]) -> None:
+            (term,) = arguments
+            if isinstance(term, OutputGradient):  # on the way back, after all micro-batches
+                return
             self.phase = "forward"
-            for argument in arguments:  # an output embedding whose gradient is kept apart is not a parameter
-                if isinstance(argument, Tensor) and argument.requires_grad:
-                    argument.register_post_accumulate_grad_hook(self.hold_gradient)
+            if term.head_gradient is not None and self.hold_gradient not in term.head_gradient.hooks:
+                term.head_gradient.hooks.append(self.hold_gradient)
 
         def end(*_: Any) -> None:
             self.phase = "backward"

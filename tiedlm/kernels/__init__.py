@@ -1,1 +1,1 @@
-"""What is fast and not plain, each beside the plain function that it must equal."""
+"""Fast or memory-saving replacements of plain functions; each file names the plain function that it must equal."""

@@ -1,4 +1,4 @@
-"""Following a step whose tensors have a size and no values: which device they stand for."""
+"""Tracing a step on fake tensors, which have a size and no values: which device they stand for."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ _DEVICE: ContextVar[str | None] = ContextVar("traced", default=None)
 
 @contextmanager
 def traced_as(device: str) -> Iterator[None]:
-    """Inside, tensors without values stand for those of a device of this type ("cpu", "cuda").
+    """Inside, fake tensors stand for those of a device of this type ("cpu", "cuda").
 
-    What is done alike very often may be left out but for the first few times: that takes as much memory.
+    Of many like repetitions a kernel may then take the first few alone, where all of them take as much memory.
     """
     token = _DEVICE.set(device)
     try:
@@ -23,7 +23,7 @@ def traced_as(device: str) -> Iterator[None]:
 
 
 def is_traced() -> bool:
-    """Whether tensors have no values now."""
+    """Whether a trace is under way: tensors have no values."""
     return _DEVICE.get() is not None
 
 

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.initialization import initialize
-from tiedlm.kernels import nll as head
 from tiedlm.model.config import LstmConfig, ModelConfig
 from tiedlm.model.lstm import Lstm
 from tiedlm.model.positions import LearnedPositions, SinusoidalPositions
@@ -15,14 +14,15 @@ from tiedlm.model.state import State
 from tiedlm.model.transformer import Transformer, build_norm, build_positions
 from tiedlm.tying.base import Tying
 from tiedlm.tying.build import build_tying
+from tiedlm.tying.head import Head, LeanHead
 
 
 class LanguageModel(nn.Module):
     """Input embedding, positions, body, final norm, output embedding. B batch, T positions, D width, V vocabulary.
 
-    Where a `state` is given, a recurrent body goes on from it and leaves its own in it. With a `logit_softcap` s every
-    score z is s tanh(z / s), in training as in all that is told afterwards. With `embedding_residual` the vectors that
-    the tying gives, without positions, are added to what the final norm gives.
+    A recurrent body starts from the `state` that is given and writes its last one to it. With a `logit_softcap` s every
+    score z is s tanh(z / s), in training and evaluation. With `embedding_residual` the vectors that the tying gives,
+    without positions, are added to the output of the final norm.
     """
 
     def __init__(
@@ -54,49 +54,32 @@ class LanguageModel(nn.Module):
 
     def logits(self, ids: Tensor) -> Tensor:
         """ids (B, T) -> scores of the next token (B, T, V), fp32 or better: for a few positions at a time."""
-        return self._logits(self._projected(ids))
+        hidden = self.projected(ids)
+        return self._head().logits(hidden)
 
     def next_logits(self, ids: Tensor, state: State | None = None) -> Tensor:
         """ids (B, T) -> scores of the token after the last one (B, V), fp32 or better."""
-        return self._logits(self._projected(ids, state)[:, -1])
+        hidden = self.projected(ids, state)[:, -1]
+        return self._head().logits(hidden)
 
     def nll(self, ids: Tensor, targets: Tensor, state: State | None = None) -> Tensor:
         """Sum of the negative log-likelihoods of `targets` (B, T) in nats, (); a target of -100 is not scored."""
-        return self.objective(ids, targets, state)[0]
+        vectors, head = self.embed_with_head(ids)
+        return head.objective(self.projected(ids, state, vectors), targets)[0]
 
-    def objective(
-        self,
-        ids: Tensor,
-        targets: Tensor,
-        state: State | None = None,
-        *,
-        z_loss: float = 0.0,
-        divisor: float = 1.0,
-        output_weight: Tensor | None = None,
-        all_scores_at_once: bool = False,
-    ) -> tuple[Tensor, Tensor]:
-        """`nll` plus `z_loss` times the sum of (log sum exp z)^2 over the same positions, and that nll alone, both ().
+    def embed_with_head(self, ids: Tensor, kind: type[Head] = LeanHead) -> tuple[Tensor, Head]:
+        """ids (B, T) -> the vectors of the tying (B, T, D), and the head of the same forward pass: for training."""
+        return self.tying.embed_with_head(ids, self.logit_softcap, kind)
 
-        The first is divided by `divisor`, the second has no gradient. An `output_weight` (V, E) takes the place of the
-        tying's, which it must equal: for who wants to know the head's gradient of it. `all_scores_at_once` takes the
-        memory of them, (B, T, V), for gradients by torch.
-        """
-        vectors, weight = self.tying.embed_and_output_weight(ids)
-        if output_weight is not None:
-            weight = output_weight  # before the body runs: some strategies make a matrix for it, which is let go here
-        hidden = self.tying.project(self(ids, state, vectors)).flatten(0, 1)  # (B T, E)
-        bias = self.tying.output_bias()
-        cap = self.logit_softcap
-        objective = head.full_objective if all_scores_at_once else head.objective
-        return objective(hidden, weight, targets.flatten(), bias, softcap=cap, z_loss=z_loss, divisor=divisor)
+    def projected(self, ids: Tensor, state: State | None = None, vectors: Tensor | None = None) -> Tensor:
+        """`forward`, and then the tying's map: what the head scores (B, T, E)."""
+        return self.tying.project(self(ids, state, vectors))
 
     @torch.no_grad()
     def token_nll(self, ids: Tensor, targets: Tensor, state: State | None = None) -> Tensor:
         """Negative log-likelihood of each target in nats, (B, T) fp32 without gradient, 0 where a target is -100."""
-        hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
-        weight, bias = self.tying.output_weight(), self.tying.output_bias()
-        scored = head.token_nll(hidden, weight, targets.flatten(), bias, softcap=self.logit_softcap)
-        return scored.view_as(targets)
+        hidden = self.projected(ids, state)
+        return self._head().token_nll(hidden, targets)
 
     @torch.no_grad()
     def token_nll_and_mass(
@@ -106,11 +89,8 @@ class LanguageModel(nn.Module):
 
         membership (V, G) holds 1 where a token is in a group, else 0.
         """
-        hidden = self._projected(ids, state).flatten(0, 1)  # (B T, E)
-        weight, bias = self.tying.output_weight(), self.tying.output_bias()
-        flat = targets.flatten()
-        scored, mass = head.token_nll_and_mass(hidden, weight, flat, membership, bias, softcap=self.logit_softcap)
-        return scored.view_as(targets), mass.view(*targets.shape, -1)
+        hidden = self.projected(ids, state)
+        return self._head().token_nll_and_mass(hidden, targets, membership)
 
     def initialize(self, seed: int, embedding_draw: int = 0) -> None:
         """Give every parameter its starting value, each from a stream named by `seed` and the parameter's name.
@@ -119,11 +99,8 @@ class LanguageModel(nn.Module):
         """
         initialize(self, seed, "tying", embedding_draw)
 
-    def _projected(self, ids: Tensor, state: State | None = None) -> Tensor:
-        return self.tying.project(self(ids, state))  # (B, T, E)
-
-    def _logits(self, hidden: Tensor) -> Tensor:
-        return head.logits(hidden, self.tying.output_weight(), self.tying.output_bias(), self.logit_softcap)
+    def _head(self) -> Head:
+        return self.tying.head(self.logit_softcap)
 
 
 def build_model(
@@ -144,7 +121,7 @@ def build_model(
     decoder = partial(
         LanguageModel, tying, logit_softcap=config.logit_softcap, embedding_residual=config.embedding_residual
     )
-    if isinstance(config, LstmConfig):  # which drops by itself, knows the order by its state and has no norm
+    if isinstance(config, LstmConfig):  # has dropout of its own, no positions and no norm
         return decoder(None, Lstm(config), nn.Identity())
     positions = build_positions(config, config.max_seq_len or max_seq_len)
     return decoder(positions, Transformer(config), build_norm(config), config.dropout)

@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tiedlm.initialization import Draw
-from tiedlm.kernels.attention import LONGEST, short_attention
-from tiedlm.kernels.tracing import device_type
-from tiedlm.model.linear import Linear, Prepare
+from tiedlm.kernels.attention import causal_attention
+from tiedlm.kernels.linear import recomputable
+from tiedlm.model.linear import Linear
 from tiedlm.model.positions import Rotation
 
 Activation = Callable[[Tensor], Tensor]
@@ -44,7 +44,9 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.empty(dim)) if bias else None
 
     def forward(self, hidden: Tensor) -> Tensor:
-        return F.layer_norm(hidden, self.weight.shape, self.weight, self.bias, self.eps)
+        """(..., D) -> (..., D)."""
+        shape, weight, bias, eps = self.weight.shape, self.weight, self.bias, self.eps
+        return recomputable(lambda source: F.layer_norm(source, shape, weight, bias, eps), hidden)
 
     def initialize(self, draw: Draw) -> None:
         nn.init.ones_(self.weight)
@@ -61,29 +63,12 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.empty(dim))
 
     def forward(self, hidden: Tensor) -> Tensor:
-        return F.rms_norm(hidden, self.weight.shape, self.weight, self.eps)
+        """(..., D) -> (..., D)."""
+        shape, weight, eps = self.weight.shape, self.weight, self.eps
+        return recomputable(lambda source: F.rms_norm(source, shape, weight, eps), hidden)
 
     def initialize(self, draw: Draw) -> None:
         nn.init.ones_(self.weight)
-
-
-def causal_attention(query: Tensor, key: Tensor, value: Tensor, dropout: float = 0.0) -> Tensor:
-    """Softmax attention of each position over itself and those before it.
-
-    query (B, H, T, A), key and value (B, K, T, A) with H a multiple of K: query head h reads key head h // (H / K).
-    `dropout` is the probability with which an attention weight is dropped. Returns (B, H, T, A).
-    """
-    grouped = query.shape[1] != key.shape[1]
-    is_plain = not grouped and dropout == 0 and not torch.compiler.is_compiling()
-    if is_plain and _is_short_in_bf16(query):
-        return short_attention(query, key, value)
-    return F.scaled_dot_product_attention(query, key, value, dropout_p=dropout, is_causal=True, enable_gqa=grouped)
-
-
-def _is_short_in_bf16(query: Tensor) -> bool:
-    """Whether torch's own attention would be slow on the way back."""
-    is_short = query.numel() > 0 and query.shape[2] <= LONGEST
-    return query.dtype == torch.bfloat16 and is_short and device_type(query) == "cpu"
 
 
 class Attention(nn.Module):
@@ -108,9 +93,9 @@ class Attention(nn.Module):
         self.qkv = Linear(dim, (num_heads + 2 * num_kv_heads) * head_dim, bias=qkv_bias, init_std=init_std)
         self.output = Linear(num_heads * head_dim, dim, bias=bias, init_std=output_std)
 
-    def forward(self, hidden: Tensor, rotation: Rotation | None = None, norm: Prepare | None = None) -> Tensor:
-        """hidden (B, T, D), which `norm` prepares -> (B, T, D); `rotation` turns queries and keys by positions."""
-        qkv = self.qkv(hidden, norm).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)  # (B, H + 2K, T, A)
+    def forward(self, hidden: Tensor, rotation: Rotation | None = None) -> Tensor:
+        """hidden (B, T, D) -> (B, T, D); `rotation` turns queries and keys by their positions."""
+        qkv = self.qkv(hidden).unflatten(-1, (-1, self.head_dim)).transpose(1, 2)  # (B, H + 2K, T, A)
         query, key, value = qkv.split([self.num_heads, self.num_kv_heads, self.num_kv_heads], dim=1)
         if rotation is not None:
             query, key = rotation.turn(query), rotation.turn(key)
@@ -126,14 +111,13 @@ class MLP(nn.Module):
         self, dim: int, inner_dim: int, activation: Activation, *, bias: bool, init_std: float, output_std: float
     ) -> None:
         super().__init__()
-        self.activation = activation
+        self.activation = partial(recomputable, activation)
         self.up = Linear(dim, inner_dim, bias=bias, init_std=init_std)
         self.down = Linear(inner_dim, dim, bias=bias, init_std=output_std)
 
-    def forward(self, hidden: Tensor, norm: Prepare | None = None) -> Tensor:
-        """hidden (B, T, D), which `norm` prepares -> (B, T, D)."""
-        inner = self.up(hidden, norm)  # (B, T, F)
-        result: Tensor = self.down(inner, self.activation)
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        result: Tensor = self.down(self.activation(self.up(hidden)))  # (B, T, F) between the two maps
         return result
 
 
@@ -147,15 +131,17 @@ class GatedMLP(nn.Module):
         self, dim: int, inner_dim: int, activation: Activation, *, bias: bool, init_std: float, output_std: float
     ) -> None:
         super().__init__()
-        self.activation = activation
+        self.gated_activation = partial(recomputable, partial(gated, activation))
         self.gate_up = Linear(dim, 2 * inner_dim, bias=bias, init_std=init_std)
         self.down = Linear(inner_dim, dim, bias=bias, init_std=output_std)
 
-    def forward(self, hidden: Tensor, norm: Prepare | None = None) -> Tensor:
-        """hidden (B, T, D), which `norm` prepares -> (B, T, D)."""
-        result: Tensor = self.down(self.gate_up(hidden, norm), self._gated)
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        result: Tensor = self.down(self.gated_activation(self.gate_up(hidden)))  # (B, T, 2 F), then (B, T, F)
         return result
 
-    def _gated(self, gate_up: Tensor) -> Tensor:
-        gate, up = gate_up.chunk(2, dim=-1)  # (B, T, F) each
-        return self.activation(gate) * up
+
+def gated(activation: Activation, gate_up: Tensor) -> Tensor:
+    """gate and up side by side (B, T, 2 F) -> activation(gate) * up (B, T, F)."""
+    gate, up = gate_up.chunk(2, dim=-1)
+    return activation(gate) * up

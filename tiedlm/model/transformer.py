@@ -42,8 +42,8 @@ class Layer(nn.Module):
         `norms` are those of the depth, where the layer has none.
         """
         depth = norms or self
-        hidden = hidden + self.dropout(self.attention(hidden, rotation, depth.attention_norm))
-        result: Tensor = hidden + self.dropout(self.feed_forward(hidden, depth.feed_forward_norm))
+        hidden = hidden + self.dropout(self.attention(depth.attention_norm(hidden), rotation))
+        result: Tensor = hidden + self.dropout(self.feed_forward(depth.feed_forward_norm(hidden)))
         return result
 
     def forward_flops_per_token(self, seq_len: int) -> int:

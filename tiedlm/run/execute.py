@@ -100,7 +100,7 @@ class _Execution:
         with self.stop, self._open_journal(self._resume()) as journal:
             reset_peaks(self.setup.machine.device)
             if self.setup.machine.compile:
-                self.setup.model.compile()
+                self.trainer.training_step.compile()
             self._train(journal)
             splits = self.scorer.score_all()
             journal.add(self._final_validation(splits["validation"]))

@@ -60,7 +60,7 @@ def measure_here(config: RunConfig, size: int, vocab_size: int, num_steps: int) 
     training = build_probe(config, size, vocab_size)
     reset_peaks(device)
     if training.machine.compile:
-        training.model.compile()
+        training.training_step.compile()
     for _ in range(num_steps):
         training.advance()
     peaks, progress = read_peaks(device), training.progress

@@ -8,7 +8,7 @@ from torch import Tensor
 from tiedlm.model.state import State
 from tiedlm.training.clipping import OutputPath
 from tiedlm.training.device_batches import MicroBatch
-from tiedlm.training.step import TrainingStep
+from tiedlm.training.step import LossShare, TrainingStep
 
 
 def accumulate_gradients(
@@ -29,10 +29,10 @@ def accumulate_gradients(
     the scale of `scaler`.
     """
     step.train()
-    with output_path.apart(scaler) as output_weight:
+    with output_path.apart(scaler) as head_gradient:
         for (_, ids, targets), state, seed in zip(micro_batches, states, dropout_seeds, strict=True):
             torch.manual_seed(seed)
-            share, _ = step(ids, targets, num_targets, len(micro_batches), state, output_weight)
+            share, _ = step(LossShare(ids, targets, num_targets, len(micro_batches), state, head_gradient))
             scaler.scale(share).backward()
             yield share.detach()
             del share  # before the next forward pass: what it was computed from goes with it

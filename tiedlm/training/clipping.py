@@ -1,4 +1,4 @@
-"""How large a gradient may be, of the whole model, of its embeddings, of the output embedding's use in the head."""
+"""Limits on the norm of a gradient: of the whole model, of its embeddings, of the output embedding in the head."""
 
 import math
 from collections.abc import Iterator
@@ -9,18 +9,17 @@ from torch import Tensor, nn
 
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.optimizer import EMBEDDINGS, Group
-from tiedlm.tying.base import Tying
+from tiedlm.training.step import HeadGradient, OutputGradient, TrainingStep
 
 
 class GradientLimits:
-    """Clips what the optimizer is about to be given, each parameter in one norm.
+    """Clips the gradients of a step before the optimizer reads them; each parameter is part of one norm.
 
-    That is one norm over all parameters; where the embeddings have a limit of their own, one over theirs, which they
-    share as all parameters share the other, and one over the rest. A shared matrix counts with the sum of what its two
-    uses give, two matrices with the root of the sum of squares: where the two gradients touch different rows or
-    directions, one limit means the same for both ways.
+    That is one norm over all parameters; where the embeddings have a limit of their own, one over theirs and one over
+    the rest. A shared matrix counts with the sum of the gradients of its two uses, two matrices with the root of the
+    sum of squares: where the two gradients touch different rows or directions, one limit means the same for both.
 
-    Where one norm is all there is, a fused `optimizer` divides by it as it reads the gradients.
+    Where there is one norm for all, a fused `optimizer` divides by it as it reads the gradients.
     """
 
     def __init__(
@@ -32,7 +31,7 @@ class GradientLimits:
         scaler: torch.amp.GradScaler,
     ) -> None:
         self.optimizer = optimizer
-        # a loss scale takes the same way into the optimizer
+        # a loss scale uses the same attribute of the optimizer
         self.divides = optimizer.defaults["fused"] and not scaler.is_enabled()
         everything = list(model.parameters())
         limit = math.inf if config.max_grad_norm is None else config.max_grad_norm
@@ -45,7 +44,7 @@ class GradientLimits:
             self.divides = False
 
     def clip(self) -> Tensor:
-        """Clip the gradients of a step, all there and without a loss scale; the norm of all before, ()."""
+        """Clip the gradients of a step, which have no loss scale; returns the norm of all before, ()."""
         norms = [gradient_norm(parameters) for parameters, _ in self.norms]
         for norm, (parameters, limit) in zip(norms, self.norms, strict=True):
             if limit == math.inf:
@@ -58,10 +57,10 @@ class GradientLimits:
 
 
 def gradient_norm(parameters: list[nn.Parameter]) -> Tensor:
-    """The norm over all gradients that are there, ().
+    """The norm over all gradients that are not None, ().
 
-    On a CPU row by row first: of a matrix as a whole torch adds up the squares in a way that is off by 4e-3 of the norm
-    at 50 million entries, and takes 2.5 times as long (torch 2.13).
+    On a CPU row by row first: over a matrix at once torch's sum of squares is off by 4e-3 of the norm at 50 million
+    entries, and takes 2.5 times as long (torch 2.13).
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if gradients and gradients[0].device.type == "cpu":
@@ -71,28 +70,33 @@ def gradient_norm(parameters: list[nn.Parameter]) -> Tensor:
 
 
 class OutputPath:
-    """Keeps the head's gradient of the output embedding (V, E) apart over a step, and joins it once it is limited.
+    """Limits the head's gradient of the output embedding (V, E), before anything else joins it.
 
-    Its norm is that of the whole step, however many micro-batches that has; of the mean loss with its z-loss, whatever
-    fp16 scales it by; and of the output embedding as the head reads it, whatever parameters that is made of. What the
-    lookup, a map on the hidden state or a penalty give to the same parameters is not in it. Of a matrix that the lookup
-    reads too it takes the memory of one more gradient, on a CPU of its rows alone until the two are joined.
+    Its norm is that of the whole step, however many micro-batches that has; of the mean loss with its z-loss, without
+    the loss scale of fp16; and of the output embedding as the head reads it, whatever parameters that is made of. What
+    the lookup, a map on the hidden state or a penalty give to the same parameters is not in it. Of a matrix that the
+    lookup reads too it takes the memory of one more gradient, on a CPU of its rows alone until the two are joined.
     """
 
-    def __init__(self, tying: Tying, config: TrainingConfig) -> None:
-        self.tying, self.limit = tying, config.output_max_grad_norm
+    def __init__(self, step: TrainingStep, config: TrainingConfig) -> None:
+        self.step, self.limit = step, config.output_max_grad_norm
 
     @contextmanager
-    def apart(self, scaler: torch.amp.GradScaler) -> Iterator[Tensor | None]:
-        """The matrix for the head of each micro-batch of a step; None, for the tying's own, where there is no limit."""
+    def apart(self, scaler: torch.amp.GradScaler) -> Iterator[HeadGradient | None]:
+        """Where each micro-batch of a step puts the head's gradient; None, with the other gradients, without a limit.
+
+        At the end the gradient is limited and joins the others.
+        """
         if self.limit is None:
             yield None
             return
-        weight = self.tying.output_weight().detach().requires_grad_()
-        yield weight
-        assert weight.grad is not None  # the head has used it
-        norm = torch.linalg.vector_norm(weight.grad)
-        share = (self.limit * scaler.get_scale() / norm).clamp(max=1.0)
+        head_gradient = HeadGradient()
+        yield head_gradient
+        gradient, head_gradient.total = head_gradient.total, None
+        assert gradient is not None  # the head has used the matrix
+        norm = torch.linalg.vector_norm(gradient)
+        factor = (self.limit * scaler.get_scale() / norm).clamp(max=1.0)
         # what overflowed must not look as if it had not: the loop takes the step again, or stops
-        gradient = weight.grad.mul_(torch.where(norm.isfinite(), share, norm))
-        self.tying.output_weight().backward(gradient)
+        factor = torch.where(norm.isfinite(), factor, norm)
+        term, _ = self.step(OutputGradient(gradient, factor))
+        term.backward()

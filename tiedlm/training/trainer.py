@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tiedlm.data.batches import Batches
 from tiedlm.errors import RunError
-from tiedlm.kernels.gradient_buffers import Rooms
+from tiedlm.kernels.gradient_buffers import GradientBuffers
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.streams import stream_seed
 from tiedlm.training.accumulate import accumulate_gradients
@@ -56,11 +56,11 @@ class Trainer:
         self.training_step = build_step(model, machine, config)
         self.update = build_update(model, config, machine)
         self.optimizer, self.scaler = self.update.optimizer, self.update.scaler
-        self.output_path = OutputPath(model.tying, config)
+        self.output_path = OutputPath(self.training_step, config)
         self.schedule = Schedule(config, num_steps)
         self.device_batches = DeviceBatches(batches, micro_batch_size, machine.device)
         self.recurrent_state = RecurrentState(batches)
-        self.gradient_buffers = Rooms()
+        self.gradient_buffers = GradientBuffers()
         self.progress = Progress()
         self._steps_here = 0
 
@@ -105,7 +105,7 @@ class Trainer:
         """
         outcome = None
         while outcome is None:
-            self.gradient_buffers.empty(self.model.parameters())
+            self.gradient_buffers.release(self.model.parameters())
             outcome = self.update(self._accumulate(batch))
         return outcome
 
@@ -123,7 +123,7 @@ class Trainer:
             output_path=self.output_path,
             scaler=self.scaler,
         )
-        with self.gradient_buffers.open():
+        with self.gradient_buffers.active():
             for share in shares:
                 loss += share
         return loss

@@ -1,5 +1,7 @@
 """From a tying config to its module."""
 
+from typing import assert_never
+
 from torch import Tensor
 
 from tiedlm.config.base import ConfigError, Problem
@@ -35,6 +37,8 @@ def _strategy(config: TyingConfig, vocab_size: int, dim: int, token_frequencies:
     match config:
         case configs.TiedConfig():
             return Tied(config, vocab_size, dim)
+        case configs.UntiedConfig():
+            return Untied(config, vocab_size, dim)
         case configs.SoftConfig():
             return Soft(config, vocab_size, dim)
         case configs.PartialVocabularyConfig():
@@ -50,4 +54,4 @@ def _strategy(config: TyingConfig, vocab_size: int, dim: int, token_frequencies:
         case configs.ProgressiveConfig():
             return ProgressiveUntie(config, vocab_size, dim)
         case _:
-            return Untied(config, vocab_size, dim)
+            assert_never(config)

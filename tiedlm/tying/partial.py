@@ -10,9 +10,9 @@ from tiedlm.tying.untied import OwnOutput
 
 
 class PartialVocabulary(OwnOutput):
-    """Some tokens have one row, the others two.
+    """Some tokens have one row, the others (`own_ids`) two.
 
-    Without `token_frequencies` (V,) the tokens count as ordered by id: for sizes and speed, which they do not change.
+    Without `token_frequencies` (V,) tokens are taken to be ordered by frequency: enough where only sizes are asked.
     """
 
     own_ids: Tensor
@@ -25,8 +25,8 @@ class PartialVocabulary(OwnOutput):
         self.register_buffer("own_ids", torch.empty(self.chosen.shape, dtype=torch.long))
         self.output_embedding = nn.Parameter(matrix(len(self.chosen), dim))
 
-    def own(self, whole: Tensor) -> Tensor:
-        return whole[self.own_ids]
+    def unshared(self, embedding: Tensor) -> Tensor:
+        return embedding[self.own_ids]
 
     def output_weight(self) -> Tensor:
         return self.input_embedding.index_copy(0, self.own_ids, self.output_embedding)
@@ -56,8 +56,8 @@ class PartialDimensions(OwnOutput):
         self.num_shared = config.num_shared(dim)
         self.output_embedding = nn.Parameter(matrix(vocab_size, dim - self.num_shared))
 
-    def own(self, whole: Tensor) -> Tensor:
-        return whole[:, self.num_shared :]
+    def unshared(self, embedding: Tensor) -> Tensor:
+        return embedding[:, self.num_shared :]
 
     def output_weight(self) -> Tensor:
         return torch.cat([self.input_embedding[:, : self.num_shared], self.output_embedding], 1)

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from tiedlm.initialization import Draw
+from tiedlm.kernels.lookup import table_view
 from tiedlm.tying.base import Tying, matrix
 from tiedlm.tying.config import EmbeddingConfig
 
@@ -18,12 +19,7 @@ class Tied(Tying):
         return self.lookup(self.input_embedding, ids)
 
     def output_weight(self) -> Tensor:
-        return self.input_embedding.view_as(self.input_embedding)
-
-    def embed_and_output_weight(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        if type(self).embed is Tied.embed and type(self).output_weight is Tied.output_weight:
-            return self.input_path.beside(self.input_embedding, ids)
-        return super().embed_and_output_weight(ids)  # of a strategy that makes something of the matrix first
+        return table_view(self.input_embedding)
 
     def initialize(self, draw: Draw) -> None:
         super().initialize(draw)

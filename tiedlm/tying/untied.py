@@ -9,7 +9,7 @@ from tiedlm.tying.config import OwnOutputConfig
 
 
 class OwnOutput(Tying):
-    """An input embedding (V, D), and something of the output embedding that is not a part of it: `output_embedding`."""
+    """An input embedding (V, D), and a parameter `output_embedding` for what of the output embedding is not shared."""
 
     output_embedding: nn.Parameter
 
@@ -22,23 +22,23 @@ class OwnOutput(Tying):
     def embed(self, ids: Tensor) -> Tensor:
         return self.lookup(self.input_embedding, ids)
 
-    def own(self, whole: Tensor) -> Tensor:
-        """What of a whole matrix (V, D) is in the place of `output_embedding`."""
+    def unshared(self, embedding: Tensor) -> Tensor:
+        """The entries of an output embedding (V, D) that `output_embedding` holds."""
         raise NotImplementedError
 
     @torch.no_grad()
     def initialize(self, draw: Draw) -> None:
-        """A whole output embedding is drawn and its own part taken: an entry starts as it does in `untied`."""
+        """An output embedding (V, D) is drawn and its unshared entries taken: they start as they do in `untied`."""
         super().initialize(draw)
         self.start.fill(self.input_embedding, self.init_std, draw("input_embedding"))
         if self.output_init == "copy":
-            self.output_embedding.copy_(self.own(self.input_embedding))
+            self.output_embedding.copy_(self.unshared(self.input_embedding))
         elif self.output_init == "zero":
             self.output_embedding.zero_()
         else:
-            whole = torch.empty_like(self.input_embedding)
-            self.start.fill(whole, self.output_init_std, draw("output_embedding"))
-            self.output_embedding.copy_(self.own(whole))
+            drawn = torch.empty_like(self.input_embedding)
+            self.start.fill(drawn, self.output_init_std, draw("output_embedding"))
+            self.output_embedding.copy_(self.unshared(drawn))
 
 
 class Untied(OwnOutput):
@@ -48,8 +48,8 @@ class Untied(OwnOutput):
         super().__init__(config, vocab_size, dim)
         self.output_embedding = nn.Parameter(matrix(vocab_size, dim))
 
-    def own(self, whole: Tensor) -> Tensor:
-        return whole
+    def unshared(self, embedding: Tensor) -> Tensor:
+        return embedding
 
     def output_weight(self) -> Tensor:
         return self.output_embedding.view_as(self.output_embedding)
