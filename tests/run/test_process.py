@@ -13,7 +13,6 @@ import pytest
 from tests.support.small_runs import (
     LONG,
     assert_same_outcome,
-    cache_of,
     carry_out,
     environment,
     has_trained,
@@ -21,6 +20,7 @@ from tests.support.small_runs import (
     meanwhile,
     metrics,
     newest_step,
+    shared_cache,
     small_run,
     wait_for,
 )
@@ -47,7 +47,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def in_child(run: Run) -> None:
-    run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
+    run_in_child(run, cache_dir=shared_cache(), fresh=False, prefix="", siblings=[])
 
 
 def ended(process: int) -> bool:
@@ -157,10 +157,10 @@ def test_m03_a_run_that_is_killed_is_told_and_kept_as_a_failure_and_can_go_on(tm
 _PARENT = """
 import sys
 from pathlib import Path
-from tests.support.small_runs import cache_of, small_run
+from tests.support.small_runs import shared_cache, small_run
 from tiedlm.run.process import run_in_child
 run = small_run(Path(sys.argv[1]), *sys.argv[2:])
-run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
+run_in_child(run, cache_dir=shared_cache(), fresh=False, prefix="", siblings=[])
 """
 
 
@@ -206,7 +206,7 @@ def test_a_worker_whose_parent_was_killed_before_it_said_what_to_do_ends_without
 def test_a_worker_that_nobody_waits_for_any_more_ends_without_a_traceback(tmp_path: Path) -> None:
     run = small_run(tmp_path, "model.vocab_size=300")
     asked = {"config": raw_config(run.config), "directory": str(run.directory)}
-    request = {"run": asked, "siblings": [], "cache_dir": str(cache_of(run)), "fresh": False, "prefix": ""}
+    request = {"run": asked, "siblings": [], "cache_dir": str(shared_cache()), "fresh": False, "prefix": ""}
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-P", "-m", "tiedlm.run.worker"]

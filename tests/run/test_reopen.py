@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.small_runs import (
     Heard,
-    cache_of,
     carry_out,
     checkpoints,
     metrics,
     newest_step,
+    shared_cache,
     small_run,
     stop_at,
     weights,
@@ -38,7 +38,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, RunResult]:
 
 
 def evaluate(run: Run, split: Split, **windows: Any) -> dict[str, Any]:
-    return evaluate_run(run.directory, split, cache_dir=cache_of(run), **windows)
+    return evaluate_run(run.directory, split, cache_dir=shared_cache(), **windows)
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
@@ -93,7 +93,7 @@ def test_a_sample_hangs_on_its_seed_and_the_likeliest_on_nothing(trained: tuple[
     run, _ = trained
 
     def text(seed: int, temperature: float, **more: Any) -> str:
-        cache, sampled = cache_of(run), {"seed": seed, "temperature": temperature, **more}
+        cache, sampled = shared_cache(), {"seed": seed, "temperature": temperature, **more}
         return generate_text(run.directory, "Paragraph", cache_dir=cache, num_tokens=30, **sampled)
 
     assert text(1, 1.0) == text(1, 1.0) != text(2, 1.0)
@@ -103,7 +103,7 @@ def test_a_sample_hangs_on_its_seed_and_the_likeliest_on_nothing(trained: tuple[
 def test_a_prompt_of_bytes_that_are_no_text_is_refused(trained: tuple[Run, RunResult]) -> None:
     run, _ = trained
     with pytest.raises(ConfigError, match="--prompt: holds bytes that are no text"):
-        generate_text(run.directory, "caf\udce9", cache_dir=cache_of(run), num_tokens=1)
+        generate_text(run.directory, "caf\udce9", cache_dir=shared_cache(), num_tokens=1)
 
 
 def test_nothing_that_is_stored_changes(trained: tuple[Run, RunResult]) -> None:
@@ -122,7 +122,7 @@ def test_a_run_that_was_stopped_is_read_from_its_newest_checkpoint_that_is_whole
     folder = RunFolder(run.directory).checkpoints
     (folder / "step-5" / "model.safetensors").write_bytes(b"")
     heard = Heard()
-    before = evaluate_run(run.directory, "test", cache_dir=cache_of(run), talk=heard)["nll"]
+    before = evaluate_run(run.directory, "test", cache_dir=shared_cache(), talk=heard)["nll"]
     assert before != newest
     assert "step-5" in heard.lines[0]
     (folder / "step-4" / "manifest.json").unlink()

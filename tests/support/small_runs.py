@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
+from tiedlm.data.cache_dir import default_cache_dir
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
@@ -57,15 +58,16 @@ def small_run(folder: Path, *settings: str, variant: str = "tied", runs: str = "
     return place(pick(small_experiment(folder, *settings), variant, seed), folder / runs)
 
 
-def carry_out(run: Run, *, fresh: bool = False, talk: Talk = SILENT) -> RunResult:
-    """In this process, with a cache beside the runs."""
+def carry_out(run: Run, *, fresh: bool = False, talk: Talk = SILENT, cache: Path | None = None) -> RunResult:
+    """In this process."""
     from tiedlm.run.execute import execute
 
-    return execute(run, cache_dir=cache_of(run), fresh=fresh, talk=talk)
+    return execute(run, cache_dir=cache or shared_cache(), fresh=fresh, talk=talk)
 
 
-def cache_of(run: Run) -> Path:
-    return run.directory.parents[3] / "cache"
+def shared_cache() -> Path:
+    """The cache of this process's tests: what a step needs is worked out once for all runs that are alike."""
+    return default_cache_dir()
 
 
 def metrics(run: Run) -> list[dict[str, Any]]:
