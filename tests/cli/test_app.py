@@ -37,7 +37,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     config = write_tiny(folder)
     config.write_text(config.read_text().replace("steps: 3", "steps: 200"))
     carry_out(place(pick(load_experiment(config), "tied"), folder / "runs"), cache=folder / "cache")
-    forecast_memory(config)
+    forecast_memory("compare", config)
     code, out, err = finish(start("compare", config, "--json", cwd=folder))
     assert code == 0, err
     assert "reading" in err
@@ -434,7 +434,6 @@ def test_c07_in_a_narrow_pipe_every_number_is_whole_and_nothing_is_coloured(
 def test_c07_a_long_run_in_a_pipe_says_few_lines(command: tuple[Path, str, str]) -> None:
     _, _, err = command
     assert 0 < len(err.splitlines()) <= 30
-    assert "untied seed 0" in err
 
 
 def test_an_interrupt_while_starting_up_is_one_exit_code_and_no_traceback(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from tiedlm.run.process import run_in_child
 from tiedlm.talk import SILENT
 from tiedlm.training.checkpoint import load_newest
 
-LENGTH = 300
+LENGTH = 150
 L03 = (f"training.steps={LENGTH}", "model.dropout=0.1", "training.micro_batch_size=2")
 SLOW = "training.checkpoint_every=1"
 """Every step waits for the disk, so that a signal meets the run under way; how often it is saved changes nothing."""
@@ -137,7 +137,8 @@ def test_a_signal_before_the_training_begins_stops_everything_and_is_no_failure_
 
 
 def test_m03_a_run_that_is_killed_is_told_and_kept_as_a_failure_and_can_go_on(tmp_path: Path) -> None:
-    run = small_run(tmp_path, "training.steps=300", SLOW)
+    length = f"training.steps={LENGTH}"
+    run = small_run(tmp_path, length, SLOW)
 
     def act() -> None:
         wait_for(lambda: has_trained(run, 5))
@@ -150,8 +151,8 @@ def test_m03_a_run_that_is_killed_is_told_and_kept_as_a_failure_and_can_go_on(tm
     stored = RunFolder(run.directory).failure()
     assert stored is not None
     assert (stored.kind, stored.message) == ("killed", str(failed.value))
-    assert carry_out(small_run(tmp_path, "training.steps=300")).steps == 300
-    assert [line["step"] for line in metrics(run)] == list(range(1, 301))
+    assert carry_out(small_run(tmp_path, length)).steps == LENGTH
+    assert [line["step"] for line in metrics(run)] == list(range(1, LENGTH + 1))
 
 
 _PARENT = """
