@@ -452,20 +452,6 @@ def test_an_interrupt_while_starting_up_is_one_exit_code_and_no_traceback(tmp_pa
     assert not list(tmp_path.glob("runs/**/metrics.jsonl"))
 
 
-def test_an_interrupt_ends_with_130_and_a_word_on_the_state(tmp_path: Path) -> None:
-    config = write_tiny(tmp_path)
-    process = start("train", "--config", config, "--variant", "tied", "--set", "training.steps=100_000", cwd=tmp_path)
-    metrics = tmp_path / "runs" / "tiny" / "tied" / "seed-0" / "metrics.jsonl"
-    deadline = time.monotonic() + 40
-    while not (metrics.is_file() and metrics.stat().st_size) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    code, out, err = finish(process)
-    assert (code, out) == (130, "")
-    assert "state saved" in err
-    assert "Traceback" not in err
-
-
 def test_preparing_twice_gives_the_same_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config, documents = write_tiny(tmp_path), []
     for _ in range(2):
