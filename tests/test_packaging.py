@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import forecast_memory
+
 ROOT = Path(__file__).parent.parent
 SHIPPED = ("pyproject.toml", "README.md", "LICENSE", "tiedlm", "cli", "configs")
 Run = Callable[..., str]
@@ -100,7 +102,8 @@ def test_a_short_run_of_the_quickstart_trains(installed: Run, tmp_path: Path) ->
         "training.device": "cpu",
     }
     changes = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    out = installed("tiedlm", "train", "--config", "quickstart", "--variant", "tied", "--json", *changes)
-    result = json.loads(out)
+    words = ["train", "--config", "quickstart", "--variant", "tied", *changes]
+    forecast_memory(*words)
+    result = json.loads(installed("tiedlm", *words, "--json"))
     assert (result["variant"], result["steps"]) == ("tied", 2)
     assert result["splits"]["test"]["nll"] > 0

@@ -13,7 +13,7 @@ import pytest
 from cli.app import run
 from tests.support.finished_runs import store_run
 from tests.support.pages import PAGES, Command, page
-from tests.support.small_runs import cache_of, carry_out, metrics
+from tests.support.small_runs import carry_out, metrics
 from tiedlm.experiment.count_params import count_configs
 from tiedlm.experiment.plan import pick, plan
 from tiedlm.experiment.reading import load_experiment
@@ -46,6 +46,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+def cache_beside(run: Run) -> Path:
+    """A cache that holds the text of this run alone."""
+    return run.runs_dir.parent / "cache"
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """One run under the names of the quickstart, of a small model: with a checkpoint."""
@@ -54,7 +59,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Run:
     text.write_text("".join(f"Paragraph {number} says that it is one.\n\n" for number in range(100)))
     settings = [*SMALL, f"data.corpus={{type: text, file: {text}}}"]
     small = Run(pick(load_experiment("quickstart", settings), "tied", 0), home / "runs")
-    carry_out(small)
+    carry_out(small, cache=cache_beside(small))
     return small
 
 
@@ -151,8 +156,8 @@ def test_the_quickstart_is_printed_with_the_rows_that_are_shown(
 def test_a_command_in_a_block_runs(
     command: Command, finished: Path, trained: Run, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setenv("TIEDLM_CACHE", str(cache_of(trained)))
-    monkeypatch.chdir(cache_of(trained).parent if is_of(command, "evaluate", "generate") else finished)
+    monkeypatch.setenv("TIEDLM_CACHE", str(cache_beside(trained)))
+    monkeypatch.chdir(trained.runs_dir.parent if is_of(command, "evaluate", "generate") else finished)
     if config_of(command) not in ("", "quickstart") or is_of(command, "prepare"):  # which would take long
         settings = [word for option, word in itertools.pairwise(command.words) if option == "--set"]
         assert load_experiment(config_of(command), settings).variants
@@ -177,7 +182,7 @@ def test_a_run_leaves_the_files_that_the_page_names(trained: Run) -> None:
 
 
 def test_plain_torch_reads_the_weights_as_the_page_does(trained: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(cache_of(trained).parent)
+    monkeypatch.chdir(trained.runs_dir.parent)
     (program,) = page("docs/run-folder.md").blocks("python")
     names: dict[str, Any] = {}
     exec(program.replace("step-450", "step-3"), names)

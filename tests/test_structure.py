@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,11 +56,16 @@ def part_of(module: str) -> str:
     return "cli" if first in ("cli", "tiedlm_cli") else rest[0] if rest else ""
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports_of(path: Path) -> Iterator[str]:
     """The modules of ours that a file imports, wherever in it; of a package, what is taken from it."""
     here = module_of(path).split(".")
     package = here if path.name == "__init__.py" else here[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -119,7 +125,7 @@ def is_light(path: Path) -> bool:
         "report",
         "cli",
     )
-    return by_place or "ree of torch" in (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+    return by_place or "ree of torch" in (ast.get_docstring(parsed(path)) or "")
 
 
 def test_planning_and_reporting_import_nothing_heavy() -> None:
@@ -159,7 +165,7 @@ def test_no_module_is_named_after_nothing() -> None:
 def test_no_parameter_is_an_alias_of_another() -> None:
     """`a.weight = b.weight` is lost by to_empty, load_state_dict(assign=True) and FSDP."""
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
                 targets = [target for target in node.targets if isinstance(target, ast.Attribute)]
                 aliases = [target for target in targets if target.attr == "weight" or node.value.attr == "weight"]

@@ -15,23 +15,39 @@ import pytest
 from cli.app import tell
 from cli.main import main
 from cli.output import print_json, print_text
-from tests.support.command_line import ROOT, TINY, finish, start, write_tiny
+from tests.support.command_line import ROOT, TINY, finish, forecast_memory, start, write_tiny
+from tests.support.small_runs import carry_out
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.errors import Interrupted, RunError
+from tiedlm.experiment.plan import pick
+from tiedlm.experiment.reading import load_experiment
+from tiedlm.run.layout import Run
 
 LONG = "x" * 300
 COMMANDS = ("train", "compare", "count-params", "evaluate", "generate", "report", "prepare", "configs")
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A folder in which `tiedlm compare tiny.yaml --json` has run, and what it printed."""
+def command(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A folder in which `tiedlm compare tiny.yaml --json` has run for 200 steps, its stdout and its stderr, two pipes.
+
+    One of the two runs was there before.
+    """
     folder = tmp_path_factory.mktemp("compared")
-    code, out, err = finish(start("compare", write_tiny(folder), "--json", cwd=folder))
+    config = write_tiny(folder)
+    config.write_text(config.read_text().replace("steps: 3", "steps: 200"))
+    carry_out(Run(pick(load_experiment(config), "tied"), folder / "runs"), cache=folder / "cache")
+    forecast_memory("compare", config)
+    code, out, err = finish(start("compare", config, "--json", cwd=folder))
     assert code == 0, err
     assert "reading" in err
-    document: dict[str, Any] = json.loads(out)
-    return folder, document
+    return folder, out, err
+
+
+@pytest.fixture(scope="module")
+def compared(command: tuple[Path, str, str]) -> tuple[Path, dict[str, Any]]:
+    """A folder in which `tiedlm compare tiny.yaml --json` has run, and what it printed."""
+    return command[0], json.loads(command[1])
 
 
 def error_in(out: str) -> dict[str, Any]:
@@ -394,12 +410,17 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 @pytest.mark.parametrize("details", [[], ["--details"]])
 def test_c07_in_a_narrow_pipe_every_number_is_whole_and_nothing_is_coloured(
-    compared: tuple[Path, dict[str, Any]], details: list[str]
+    compared: tuple[Path, dict[str, Any]],
+    details: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(compared[0])
     pages = {}
     for width in ("40", "400"):
-        code, out, err = finish(start("compare", "tiny.yaml", *details, cwd=compared[0], COLUMNS=width))
-        assert code == 0, err
+        monkeypatch.setenv("COLUMNS", width)
+        assert main(["compare", "tiny.yaml", *details]) == 0
+        out, err = capfd.readouterr()
         assert "\x1b" not in out + err
         assert "..." not in out and "\u2026" not in out
         pages[width] = out
@@ -410,11 +431,8 @@ def test_c07_in_a_narrow_pipe_every_number_is_whole_and_nothing_is_coloured(
     assert f"{total['total']:,}" in numbers["40"] and (not details or f"{shared:,}" in numbers["40"])
 
 
-def test_c07_a_long_run_in_a_pipe_says_few_lines(tmp_path: Path) -> None:
-    config = write_tiny(tmp_path)
-    words = ["train", "--config", str(config), "--variant", "tied", "--set", "training.steps=200"]
-    code, _, err = finish(start(*words, cwd=tmp_path, TIEDLM_CACHE=str(tmp_path / "cache")))
-    assert code == 0, err
+def test_c07_a_long_run_in_a_pipe_says_few_lines(command: tuple[Path, str, str]) -> None:
+    _, _, err = command
     assert 0 < len(err.splitlines()) <= 30
 
 
@@ -432,20 +450,6 @@ def test_an_interrupt_while_starting_up_is_one_exit_code_and_no_traceback(tmp_pa
         assert "Traceback" not in err
         assert len(err.splitlines()) <= 2
     assert not list(tmp_path.glob("runs/**/metrics.jsonl"))
-
-
-def test_an_interrupt_ends_with_130_and_a_word_on_the_state(tmp_path: Path) -> None:
-    config = write_tiny(tmp_path)
-    process = start("train", "--config", config, "--variant", "tied", "--set", "training.steps=100_000", cwd=tmp_path)
-    metrics = tmp_path / "runs" / "tiny" / "tied" / "seed-0" / "metrics.jsonl"
-    deadline = time.monotonic() + 40
-    while not (metrics.is_file() and metrics.stat().st_size) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    code, out, err = finish(process)
-    assert (code, out) == (130, "")
-    assert "state saved" in err
-    assert "Traceback" not in err
 
 
 def test_preparing_twice_gives_the_same_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

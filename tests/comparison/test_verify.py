@@ -3,7 +3,10 @@
 import copy
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +32,14 @@ from tiedlm.run.folder import RunFolder, run_folders
 from tiedlm.run.result import RunFailure
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An experiment of three seeds of two variants and a noise floor, compared."""
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An experiment of three seeds of two variants, compared."""
+    place = tmp_path_factory.mktemp("compared")
     draw = np.random.default_rng(0)
-    for run in plan(small_experiment(tmp_path, "seeds=[0, 1, 2]"), tmp_path / "runs"):
+    for run in plan(small_experiment(place, "seeds=[0, 1, 2]"), place / "runs"):
         store_run(run, draw)
-    folder = tmp_path / "runs" / "small"
+    folder = place / "runs" / "small"
     assert gather([folder]).differences[0].ci95_text is not None
     return folder
 
@@ -50,6 +54,12 @@ def question_with(tuning: Tuning, planned: dict[str, tuple[int, ...]]) -> Questi
         smallest_worthwhile=0.01,
         tuning=tuning,
     )
+
+
+@pytest.fixture
+def home(compared: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be tampered with."""
+    return Path(shutil.copytree(compared, tmp_path / "runs" / "small"))
 
 
 def edit(path: Path, change: Callable[[Any], None]) -> None:
@@ -69,8 +79,8 @@ def test_what_was_stored_holds(home: Path) -> None:
     assert any("words and bytes" in line for line in whole.not_checked)
 
 
-def test_a_run_that_failed_is_read_again_too(home: Path) -> None:
-    (failed,) = (run for run in plan(small_experiment(home.parents[1], "seeds=[3]"), home.parent)[:1])
+def test_a_run_that_failed_is_read_again_too(compared: Path, home: Path) -> None:
+    (failed,) = (run for run in plan(small_experiment(compared.parents[1], "seeds=[3]"), home.parent)[:1])
     failure = RunFailure(variant="tied", seed=3, kind="diverged", message="the loss of step 7 is nan", step=7)
     RunFolder(failed.directory).fail(failed.config, failure)
     assert gather([home]).failures == [failure]
@@ -226,7 +236,8 @@ def test_what_was_tried_before_the_runs_is_recomputed_too(tmp_path: Path) -> Non
     answer(run_folders(home), question_with(chosen, planned), home)
     verified = verify(home)
     assert (verified.failed, verified.num_runs) == ([], 4 + 8)
-    assert_each_change_of_the_tuning_is_found(home)
+    with configs_read_once():
+        assert_each_change_of_the_tuning_is_found(home)
     best = chosen.variants[0].best().name
     edit(
         home / "tuning" / "tied" / best / "seed-100" / "result.json", lambda r: r["splits"]["validation"].update(nll=9)
@@ -237,6 +248,16 @@ def test_what_was_tried_before_the_runs_is_recomputed_too(tmp_path: Path) -> Non
     assert ("comparison.json", f"tuning.variants[tied].trials[{best}].nats_per_token") in found
     edit(home / "comparison.json", lambda c: c["tuning"]["variants"][1].update(chosen="another"))
     assert ("comparison.json", "tuning.variants[untied].chosen") in faults(home)
+
+
+@contextmanager
+def configs_read_once() -> Iterator[None]:
+    """Inside the block no config changes on disk, and reading each of them fifty times would take seconds."""
+    config = RunFolder.config
+    known = cache(lambda path: config(RunFolder(path)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "config", lambda folder: known(folder.path))
+        yield
 
 
 def assert_each_change_of_the_tuning_is_found(home: Path) -> None:

@@ -1,18 +1,16 @@
-"""Text files and the embedded corpus: rows, documents and counts of the original text."""
+"""Text files: rows, documents and counts of the original text."""
 
 import gzip
-import sys
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 from tiedlm.config.base import ConfigError, parse
-from tiedlm.data.config import SPLITS, DataConfig, Documents, Split
+from tiedlm.data.config import SPLITS, DataConfig, Documents
 from tiedlm.data.counting import count_text
 from tiedlm.data.documents import Row, Text, is_title, mark_documents, rows_of
 from tiedlm.data.open_corpus import open_corpus
-from tiedlm.data.python_docs import PythonDocs
 from tiedlm.data.wikitext import KNOWN
 from tiedlm.talk import SILENT
 
@@ -170,50 +168,3 @@ def test_one_file_with_fewer_documents_than_splits_is_refused(tmp_path: Path) ->
     (tmp_path / "all.txt").write_text("a\n\nb\n")
     with pytest.raises(ConfigError, match=r"data.corpus.file: .*all.txt has 2 documents \(paragraphs\)"):
         text_of({"type": "text", "file": str(tmp_path / "all.txt")})
-
-
-@pytest.fixture(scope="module")
-def reading() -> tuple[Text, set[str]]:
-    before = set(sys.modules)
-    text = PythonDocs().read(SILENT)
-    return text, set(sys.modules) - before
-
-
-@pytest.fixture(scope="module")
-def python_docs(reading: tuple[Text, set[str]]) -> Text:
-    return reading[0]
-
-
-def test_the_embedded_corpus_never_imports_what_it_reads(reading: tuple[Text, set[str]]) -> None:
-    imported = {name for name in reading[1] if not name.startswith("encodings.")}  # of sources not in UTF-8
-    assert imported <= {"pydoc_data", "pydoc_data.topics"}
-
-
-def test_the_embedded_corpus_is_enough_english_in_each_split(python_docs: Text) -> None:
-    counts = count_text(python_docs).splits
-    total = sum(split.bytes for split in counts.values())
-    assert total > 1_000_000
-    assert all(0.05 < counts[split].bytes / total <= 0.08 for split in ("validation", "test"))
-    for split in SPLITS:
-        words = joined(python_docs[split]).lower().split()
-        assert words.count("the") / len(words) > 0.03, "English has a `the` in twenty words"
-
-
-@pytest.mark.parametrize("held_out", ["validation", "test"])
-def test_under_two_percent_of_held_out_8_grams_stand_in_train(python_docs: Text, held_out: Split) -> None:
-    known = set(_grams(joined(python_docs["train"]).split()))
-    own = _grams(joined(python_docs[held_out]).split())
-    assert sum(gram in known for gram in own) / len(own) < 0.02
-
-
-def _grams(words: list[str]) -> list[tuple[str, ...]]:
-    return list(zip(*(words[shift:] for shift in range(8)), strict=False))
-
-
-def test_the_embedded_corpus_comes_out_the_same_each_time(python_docs: Text) -> None:
-    assert count_text(PythonDocs().read(SILENT)) == count_text(python_docs)
-
-
-def test_rows_of_the_embedded_corpus_end_in_one_newline_and_carry_no_trailing_space(python_docs: Text) -> None:
-    for split in SPLITS:
-        assert all(row.text.count("\n") == 1 and row.text.endswith("\n") for row in python_docs[split])

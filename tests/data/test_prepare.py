@@ -1,15 +1,13 @@
 """Preparing: once, under a key of everything that counts, and whole whatever happens meanwhile."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.preparing import answer_of, prepare_elsewhere, start_preparing
 from tiedlm.config.base import ConfigError, parse
 from tiedlm.data.cache_dir import default_cache_dir
 from tiedlm.data.config import SPLITS, DataConfig
@@ -92,15 +90,6 @@ def test_what_was_not_prepared_is_not_found_and_what_was_is(tmp_path: Path, corp
     assert found is not None and same(found, data)
 
 
-def test_a_warm_start_leaves_the_slow_libraries_alone(tmp_path: Path) -> None:
-    config = {"corpus": {"type": "python-docs"}, "tokenizer": {"type": "bpe", "vocab_size": 300}, "seq_len": 8}
-    first, again = (_prepare_elsewhere(config, tmp_path) for _ in range(2))
-    assert "tokenizers" in first["imported"] and again["imported"] == []
-    assert again["tokens_sha256"] == first["tokens_sha256"]
-    assert again["caption"] == "the embedded corpus, not WikiText-103"
-    assert again["details"]["python"] == ".".join(map(str, sys.version_info[:3]))
-
-
 def test_seq_len_does_not_determine_tokens_but_tokenizer_and_text_do(tmp_path: Path, corpus: dict[str, Any]) -> None:
     cache = tmp_path / "cache"
     first = prepare(config_of(corpus), cache)
@@ -174,8 +163,8 @@ def test_what_an_interrupted_writer_left_is_cleared_away(tmp_path: Path, corpus:
 
 def test_processes_that_prepare_the_same_at_once_leave_one_good_folder(tmp_path: Path, corpus: dict[str, Any]) -> None:
     config = {"corpus": corpus, "tokenizer": BPE, "seq_len": 8}
-    started = [_start(config, tmp_path / "cache") for _ in range(4)]
-    answers = [_answer(process) for process in started]
+    started = [start_preparing(config, tmp_path / "cache") for _ in range(4)]
+    answers = [answer_of(process) for process in started]
     assert len({answer["tokens_sha256"] for answer in answers}) == 1
     assert len(token_folders(tmp_path / "cache")) == 1
     assert all(answer["notes"] == [] for answer in answers)
@@ -186,11 +175,11 @@ def test_processes_that_prepare_the_same_at_once_leave_one_good_folder(tmp_path:
 def test_c05_tokens_do_not_depend_on_the_locale(tmp_path: Path, corpus: dict[str, Any]) -> None:
     config = {"corpus": corpus, "tokenizer": {"type": "word"}, "seq_len": 8}
     bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    here = _prepare_elsewhere(config, tmp_path / "one", LC_ALL="C.UTF-8", PYTHONUTF8="1")
-    there = _prepare_elsewhere(config, tmp_path / "two", **bare)
+    here = prepare_elsewhere(config, tmp_path / "one", LC_ALL="C.UTF-8", PYTHONUTF8="1")
+    there = prepare_elsewhere(config, tmp_path / "two", **bare)
     assert here == there
     assert "ē." in there["text"]
-    assert _prepare_elsewhere(config, tmp_path / "one", **bare) == here
+    assert prepare_elsewhere(config, tmp_path / "one", **bare) == here
 
 
 @pytest.mark.parametrize("name", SPLITS)
@@ -228,37 +217,3 @@ def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch
     assert default_cache_dir() == tmp_path / "tiedlm"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert default_cache_dir() == Path.home() / ".cache" / "tiedlm"
-
-
-PROGRAM = """
-import json, sys
-from pathlib import Path
-from tiedlm.config.base import parse
-from tiedlm.data.config import DataConfig
-from tiedlm.data.prepare import prepare
-data = prepare(parse(DataConfig, json.loads(sys.argv[1])), Path(sys.argv[2]))
-imported = sorted({"datasets", "tokenizers", "torch", "scipy"} & set(sys.modules))
-print(json.dumps({
-    "tokens_sha256": data.tokens_sha256, "caption": data.corpus.caption, "details": data.corpus.details,
-    "notes": data.notes, "imported": imported, "text": data.decode(data.split("test").ids[1:].tolist()),
-}))
-"""
-
-
-def _start(config: dict[str, Any], cache: Path, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, json.dumps(config), str(cache)],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent), **environment},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def _answer(process: subprocess.Popen[str]) -> Any:
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    return json.loads(out)
-
-
-def _prepare_elsewhere(config: dict[str, Any], cache: Path, **environment: str) -> Any:
-    return _answer(_start(config, cache, **environment))

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.support.small_runs import Heard, carry_out, environment, small_config
+from tests.support.in_process import in_this_process
+from tests.support.small_runs import Heard, carry_out, environment, shared_cache, small_config
 from tiedlm.comparison.analyses.budget import Budget
 from tiedlm.comparison.compare import compare
 from tiedlm.comparison.gather import gather
@@ -258,13 +259,14 @@ def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:
 
 
 def test_matched_runs_are_told_of_before_they_train_and_are_pairs_by_their_batches(tmp_path: Path) -> None:
-    runs, cache = tmp_path / "runs", tmp_path / "cache"
+    runs, cache = tmp_path / "runs", shared_cache()
     experiment = expand(experiment_of(tmp_path, "match=parameters"), runs, cache, SILENT)
     *before, _ = plan(experiment, runs)
     for run in before:
         carry_out(run)
     heard = Heard()
-    comparison = compare(experiment, runs_dir=runs, cache_dir=cache, talk=heard)
+    with in_this_process():
+        comparison = compare(experiment, runs_dir=runs, cache_dir=cache, talk=heard)
     assert heard.lines == list(sizes_in_words(experiment, count_of)), "the last of four was still to come"
     assert not comparison.pending and not comparison.failures
     budget = comparison.analysis(Budget)

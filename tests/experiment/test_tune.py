@@ -3,14 +3,15 @@
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cli.main import main
-from tests.support.small_runs import Heard, cache_of, carry_out, checkpoints, metrics, small_config
+from tests.support.in_process import in_this_process
+from tests.support.small_runs import Heard, carry_out, checkpoints, metrics, shared_cache, small_config
 from tiedlm.comparison.compare import compare
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.gather import gather
@@ -36,14 +37,7 @@ def experiment_in(folder: Path, *settings: str) -> Experiment:
 
 
 def compare_in(folder: Path, experiment: Experiment, talk: Heard | None = None) -> Comparison:
-    return compare(experiment, runs_dir=folder / "runs", cache_dir=folder / "cache", talk=talk or Heard())
-
-
-def carry_out_trial(run: Run, folder: Path) -> None:
-    """In this process."""
-    from tiedlm.run.execute import execute
-
-    execute(run, cache_dir=folder / "cache", siblings=())
+    return compare(experiment, runs_dir=folder / "runs", cache_dir=shared_cache(), talk=talk or Heard())
 
 
 def stamps(folder: Path) -> dict[Path, int]:
@@ -55,10 +49,10 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Experiment
     """The last trial in a process of its own, the other trials and the runs in this one."""
     folder = tmp_path_factory.mktemp("tuned")
     experiment = experiment_in(folder)
-    runs, cache = folder / "runs", folder / "cache"
+    runs, cache = folder / "runs", shared_cache()
     *trials, last = plan_tuning(experiment, runs)
     for run in trials:
-        carry_out_trial(run, folder)
+        carry_out(run)
     assert expand(experiment, runs, cache) == experiment, "nothing is chosen before all have ended"
     with pytest.raises(ConfigError, match="not chosen yet"):
         train(experiment, Run(pick(experiment, "tied"), runs), cache_dir=cache)
@@ -85,22 +79,21 @@ def test_a_trial_is_scored_on_validation_alone_and_keeps_no_weights(
 def test_a_trial_does_not_read_the_test_split(tmp_path: Path) -> None:
     """With tokens there that no model has, a run fails, and a trial comes out as it did before."""
     experiment = experiment_in(tmp_path)
-    trial = plan_tuning(experiment, tmp_path / "runs")[0]
-    carry_out_trial(trial, tmp_path)
-    data = prepare(trial.config.data, tmp_path / "cache")
-    (file,) = (tmp_path / "cache").rglob("test.ids")
+    trial, cache = plan_tuning(experiment, tmp_path / "runs")[0], tmp_path / "cache"
+    carry_out(trial, cache=cache)
+    data = prepare(trial.config.data, cache)
+    (file,) = cache.rglob("test.ids")
     kept, stamp = data.split("test").ids, file.stat().st_mtime_ns
     np.full(len(kept), np.iinfo(kept.dtype).max, kept.dtype).tofile(file)
     os.utime(file, ns=(stamp, stamp))  # else it would be noticed, and made anew
     again = plan_tuning(experiment, tmp_path / "again")[0]
-    carry_out_trial(again, tmp_path)
+    carry_out(again, cache=cache)
     before, after = (RunFolder(run.directory).result() for run in (trial, again))
     assert before is not None and after is not None
     assert (before.splits, before.hashes) == (after.splits, after.hashes)
     run = Run(pick(experiment, "tied"), tmp_path / "runs")
-    assert cache_of(run) == tmp_path / "cache"
     with pytest.raises(IndexError):
-        carry_out(run)
+        carry_out(run, cache=cache)
 
 
 def test_each_variant_is_run_with_what_cost_least_on_validation(
@@ -108,7 +101,7 @@ def test_each_variant_is_run_with_what_cost_least_on_validation(
 ) -> None:
     folder, experiment, comparison, heard = compared
     assert comparison.tuning is not None
-    it = expand(experiment, folder / "runs", folder / "cache")
+    it = expand(experiment, folder / "runs", shared_cache())
     for variant in ("tied", "untied"):
         costs = {}
         for run in plan_tuning(experiment, folder / "runs"):
@@ -147,7 +140,7 @@ def test_trials_are_not_compared_as_runs(compared: tuple[Path, Experiment, Compa
     with pytest.raises(ConfigError, match="no run is there"):
         gather([trials])
     with pytest.raises(RunError, match="a trial keeps none"):
-        open_run(trials / "tied" / "learning_rate=0.01" / "seed-100", compared[0] / "cache")
+        open_run(trials / "tied" / "learning_rate=0.01" / "seed-100", shared_cache())
 
 
 def test_a_larger_grid_reuses_the_trials_there_are_and_its_runs_wait(
@@ -157,7 +150,7 @@ def test_a_larger_grid_reuses_the_trials_there_are_and_its_runs_wait(
     larger = experiment_in(folder, "tune.grid.training.learning_rate=[1e-2, 2e-2, 1e-3]")
     lacking = unfinished_runs(plan_tuning(larger, folder / "runs"))
     assert [run.label for run in lacking] == ["tied learning_rate=0.02 seed 100", "untied learning_rate=0.02 seed 100"]
-    assert expand(larger, folder / "runs", folder / "cache").waits_for_tuning
+    assert expand(larger, folder / "runs", shared_cache()).waits_for_tuning
 
 
 def test_trials_of_another_recipe_are_refused_before_anything_trains(
@@ -169,7 +162,7 @@ def test_trials_of_another_recipe_are_refused_before_anything_trains(
         compare_in(folder, other)
     assert error.value.problems[0].key == "training.batch_size"
     assert stamps(folder) == before
-    assert expand(other, folder / "runs", folder / "cache").waits_for_tuning
+    assert expand(other, folder / "runs", shared_cache()).waits_for_tuning
 
 
 def test_a_dry_run_shows_the_trials_and_which_runs_wait_for_them(
@@ -177,7 +170,7 @@ def test_a_dry_run_shows_the_trials_and_which_runs_wait_for_them(
 ) -> None:
     folder, experiment, _, _ = compared
     before = stamps(folder)
-    places = ["--runs-dir", str(folder / "runs"), "--cache-dir", str(folder / "cache")]
+    places = ["--runs-dir", str(folder / "runs"), "--cache-dir", str(shared_cache())]
     command = ["compare", str(small_config(folder)), "--dry-run", *places, "--set", RATES]
     assert main([*command, "--json"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
@@ -213,28 +206,22 @@ def test_a_file_alone_is_tuned_too_and_all_diverged_is_an_error(tmp_path: Path) 
     assert list(experiment.variants) == ["tied"]
     (trial,) = plan_tuning(experiment, tmp_path / "runs")
     with pytest.raises(RunError) as diverged:
-        carry_out_trial(trial, tmp_path)
+        carry_out(trial)
     assert diverged.value.kind == "diverged"
     with pytest.raises(RunError, match="tied: every one of its 1 trials diverged"):
-        tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache")
+        tune(experiment, runs_dir=tmp_path / "runs", cache_dir=shared_cache())
 
 
 @pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Heard:
-    """Carry out what would have a process of its own in this one, which takes a tenth of the time."""
+def talk_of_runs() -> Iterator[Heard]:
+    """What the runs of a test say, all of them in this process."""
     heard = Heard()
-
-    def run_here(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run]) -> None:
-        from tiedlm.run.execute import execute
-
-        execute(run, cache_dir=cache_dir, fresh=fresh, talk=heard, siblings=siblings)
-
-    monkeypatch.setattr("tiedlm.experiment.carry_out.run_in_child", run_here)
-    return heard
+    with in_this_process(heard):
+        yield heard
 
 
 def test_an_interrupted_tuning_goes_on_where_it_was_and_a_fresh_one_starts_again(
-    tmp_path: Path, in_this_process: Heard
+    tmp_path: Path, talk_of_runs: Heard
 ) -> None:
     experiment = experiment_in(tmp_path)
     trials = plan_tuning(experiment, tmp_path / "runs")
@@ -245,22 +232,21 @@ def test_an_interrupted_tuning_goes_on_where_it_was_and_a_fresh_one_starts_again
         if len(steps_done) == 15:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    in_this_process.at_step = stop_in_the_third
+    talk_of_runs.at_step = stop_in_the_third
     with pytest.raises(Interrupted):
-        tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache")
+        tune(experiment, runs_dir=tmp_path / "runs", cache_dir=shared_cache())
     assert [run.label for run in unfinished_runs(trials)] == [run.label for run in trials[2:]]
-    first = tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache")
+    first = tune(experiment, runs_dir=tmp_path / "runs", cache_dir=shared_cache())
     assert len(steps_done) == 4 * 6, "no step was taken twice"
-    assert tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache") == first
+    assert tune(experiment, runs_dir=tmp_path / "runs", cache_dir=shared_cache()) == first
     assert len(steps_done) == 4 * 6, "nothing was left to do"
-    again = tune(experiment, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache", fresh=True)
+    again = tune(experiment, runs_dir=tmp_path / "runs", cache_dir=shared_cache(), fresh=True)
     assert len(steps_done) == 8 * 6
     assert again == first, "the same trials come to the same on a CPU"
 
 
-def test_a_grown_grid_with_another_winner_names_the_runs_that_stand_in_the_way(
-    tmp_path: Path, in_this_process: Heard
-) -> None:
+@pytest.mark.usefixtures("talk_of_runs")
+def test_a_grown_grid_with_another_winner_names_the_runs_that_stand_in_the_way(tmp_path: Path) -> None:
     small = experiment_in(tmp_path, "tune.grid.training.learning_rate=[1e-4]")
     compare_in(tmp_path, small)
     grown = experiment_in(tmp_path, "tune.grid.training.learning_rate=[1e-4, 1e-2]")

@@ -1,5 +1,6 @@
 """A step's memory found on fake tensors: against torch's own tracker, formulas, and real processes."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ V, D, T, B = 5000, 64, 32, 4
 GB = 1 << 30
 
 
+@cache
 def predicted(tying: str = "tied", *, target: Target | None = None, vocab_size: int = V, **keys: Any) -> Footprint:
     recipe = {key: keys.pop(key) for key in list(keys) if key in TrainingConfig.model_fields}
     model = TransformerConfig.model_validate(

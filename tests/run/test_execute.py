@@ -18,12 +18,12 @@ from tests.support.small_runs import (
     LONG,
     Heard,
     assert_same_outcome,
-    cache_of,
     carry_out,
     checkpoints,
     counting_openings,
     metrics,
     newest_step,
+    shared_cache,
     small_config,
     small_run,
     steps,
@@ -75,7 +75,7 @@ def failure_of(run: Run, kind: str, talk: Talk | None = None) -> RunError:
 
 def test_the_sums_of_the_result_are_those_of_its_tokens(straight: tuple[Run, RunResult]) -> None:
     run, result = straight
-    data = prepare(run.config.data, cache_of(run))
+    data = prepare(run.config.data, shared_cache())
     for split in SPLITS:
         sums = result.splits[split]
         stored = np.load(RunFolder(run.directory).evaluation_file(split))
@@ -91,7 +91,7 @@ def test_the_sums_of_the_result_are_those_of_its_tokens(straight: tuple[Run, Run
 
 def test_the_train_split_is_scored_as_far_as_validation_is_long(straight: tuple[Run, RunResult]) -> None:
     run, result = straight
-    data, sums = prepare(run.config.data, cache_of(run)), result.splits
+    data, sums = prepare(run.config.data, shared_cache()), result.splits
     assert sums["train"].tokens == sums["validation"].tokens == data.split("validation").num_tokens
     assert sums["test"].tokens == data.split("test").num_tokens
     assert (sums["train"].words, sums["train"].bytes) == (None, None), "the text of a part was not counted"

@@ -4,8 +4,6 @@ Where one of the two is installed (they are extras), a run is logged with it for
 """
 
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from importlib import util
 from pathlib import Path
@@ -24,7 +22,6 @@ from tiedlm.run.loggers import Logger, check_loggers, curves_of
 from tiedlm.run.metrics import MetricsFile
 from tiedlm.training.record import StepRecord
 
-ROOT = Path(__file__).parent.parent.parent
 WANDB_OFFLINE = {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
 needs_tensorboard = pytest.mark.skipif(not util.find_spec("tensorboard"), reason="the extra tensorboard")
 needs_wandb = pytest.mark.skipif(not util.find_spec("wandb"), reason="the extra wandb")
@@ -41,19 +38,6 @@ def expected(run: Run) -> dict[str, dict[int, float]]:
     last = result.splits["validation"]
     curves.setdefault("validation/nats_per_token", {})[result.steps] = last.nll / last.tokens
     return curves
-
-
-def test_a_run_that_asks_for_none_imports_none(tmp_path: Path) -> None:
-    program = f"""
-import sys
-sys.path.insert(0, {str(ROOT)!r})
-from pathlib import Path
-from tests.support.small_runs import carry_out, small_run
-carry_out(small_run(Path({str(tmp_path)!r})))
-print([name for name in ("tensorboard", "torch.utils.tensorboard", "wandb") if name in sys.modules])
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == "[]\n"
 
 
 def test_one_that_is_not_installed_is_said_before_anything_is_made(

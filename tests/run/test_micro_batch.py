@@ -13,8 +13,8 @@ from tiedlm.experiment.plan import plan
 from tiedlm.run.micro_batch import agree, fits, micro_batch_size
 
 V = 257
-WIDE = ("data.seq_len=2048", "model.feed_forward_dim=4096", "model.activation=relu", "training.batch_size=4")
-"""A window costs some 100 MB of activations."""
+WIDE = ("data.seq_len=1024", "model.feed_forward_dim=4096", "model.activation=relu", "training.batch_size=4")
+"""A window costs some 60 MB of activations."""
 
 
 def test_a_cpu_takes_the_whole_batch_and_agrees_on_nothing(tmp_path: Path) -> None:
@@ -39,52 +39,47 @@ for size in (2, 4):
     try_two_steps(config, size, 257)
     print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmPeak")))
 """
-_AGREE = """
-import json, resource, sys
-from pathlib import Path
-from tests.support.small_runs import Heard, small_experiment
-from tiedlm.run.micro_batch import agree
-from tiedlm.experiment.plan import plan
-folder, limit, settings = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-tied, untied = plan(small_experiment(folder, *settings), folder / "runs")
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-heard = Heard()
-print(json.dumps([agree([tied, untied], 257, heard), heard.lines]))
-"""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+"""So that the size of the address space hangs on the batch alone."""
 
 
-def run_python(program: str, *arguments: str) -> str:
-    """With one thread, so that the size of the address space hangs on the batch alone."""
-    one = {**environment(), "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
-    command = [sys.executable, "-c", program, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=one, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def limited_python(folder: Path, limit: int) -> str:
+    """A Python whose address space may not grow beyond `limit` KiB."""
+    program = folder / "python"
+    program.write_text(f'#!/bin/sh\nulimit -v {limit}\nexec "{sys.executable}" "$@"\n')
+    program.chmod(0o755)
+    return str(program)
 
 
-def test_what_does_not_fit_is_halved_for_all_and_written_down(tmp_path: Path) -> None:
+def test_what_does_not_fit_is_halved_for_all_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a real limit on memory, between what micro-batches of 2 and of 4 need."""
-    wide = small_run(tmp_path, *WIDE)
-    two, four = (int(line) << 10 for line in run_python(_PEAKS, wide.config.model_dump_json()).split())
-    assert four - two > 120 << 20
-    size, lines = json.loads(run_python(_AGREE, str(tmp_path), str((two + four) // 2), *WIDE))
-    assert size == 2
-    assert len(lines) == 1
-    assert "tied" in lines[0] and "4 does not fit" in lines[0] and "2 for all" in lines[0]
-    assert json.loads(wide.layout.micro_batch_file.read_text())["micro_batch_size"] == 2
+    tied, untied = plan(small_experiment(tmp_path, *WIDE), tmp_path / "runs")
+    command = [sys.executable, "-c", _PEAKS, tied.config.model_dump_json()]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment() | ONE_THREAD, check=True)
+    two, four = map(int, done.stdout.split())
+    assert four - two > 100 << 10
+    for name, value in ONE_THREAD.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "executable", limited_python(tmp_path, (two + four) // 2))
+    heard = Heard()
+    assert agree([tied, untied], V, heard) == 2
+    (line,) = heard.lines
+    assert "tied" in line and "4 does not fit" in line and "2 for all" in line
+    assert json.loads(tied.layout.micro_batch_file.read_text())["micro_batch_size"] == 2
 
 
 def test_a_variant_that_comes_later_is_tried_too_and_may_only_make_the_size_smaller(tmp_path: Path) -> None:
     """Two single runs of one experiment: the second may not take on trust what was tried of the first."""
-    small, large = small_run(tmp_path), small_run(tmp_path, "model.dim=1048576", "model.num_heads=1")
+    pair = "training.batch_size=2"
+    small, large = small_run(tmp_path, pair), small_run(tmp_path, pair, "model.dim=1048576", "model.num_heads=1")
     heard = Heard()
-    assert agree([small], V, heard) == 4
-    assert agree([small_run(tmp_path, seed=9)], V, heard) == 4
+    assert agree([small], V, heard) == 2
+    assert agree([small_run(tmp_path, pair, seed=9)], V, heard) == 2
     assert heard.lines == []
     with pytest.raises(RunError, match="not even one window"):
         agree([large], V, heard)
     assert [line for line in heard.lines if "does not fit" in line], "it was tried, from the size agreed downwards"
-    assert agree([small], V, heard) == 4
+    assert agree([small], V, heard) == 2
 
 
 def test_a_model_that_no_memory_holds_does_not_fit_and_one_window_is_the_least(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 from tests.support.small_runs import (
     LONG,
     assert_same_outcome,
-    cache_of,
     carry_out,
     environment,
     has_trained,
@@ -21,6 +20,7 @@ from tests.support.small_runs import (
     meanwhile,
     metrics,
     newest_step,
+    shared_cache,
     small_run,
     wait_for,
 )
@@ -32,7 +32,7 @@ from tiedlm.run.process import run_in_child
 from tiedlm.talk import SILENT
 from tiedlm.training.checkpoint import load_newest
 
-LENGTH = 300
+LENGTH = 150
 L03 = (f"training.steps={LENGTH}", "model.dropout=0.1", "training.micro_batch_size=2")
 SLOW = "training.checkpoint_every=1"
 """Every step waits for the disk, so that a signal meets the run under way; how often it is saved changes nothing."""
@@ -47,7 +47,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def in_child(run: Run) -> None:
-    run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
+    run_in_child(run, cache_dir=shared_cache(), fresh=False, prefix="", siblings=[])
 
 
 def ended(process: int) -> bool:
@@ -137,7 +137,8 @@ def test_a_signal_before_the_training_begins_stops_everything_and_is_no_failure_
 
 
 def test_m03_a_run_that_is_killed_is_told_and_kept_as_a_failure_and_can_go_on(tmp_path: Path) -> None:
-    run = small_run(tmp_path, "training.steps=300", SLOW)
+    length = f"training.steps={LENGTH}"
+    run = small_run(tmp_path, length, SLOW)
 
     def act() -> None:
         wait_for(lambda: has_trained(run, 5))
@@ -150,17 +151,17 @@ def test_m03_a_run_that_is_killed_is_told_and_kept_as_a_failure_and_can_go_on(tm
     stored = RunFolder(run.directory).failure()
     assert stored is not None
     assert (stored.kind, stored.message) == ("killed", str(failed.value))
-    assert carry_out(small_run(tmp_path, "training.steps=300")).steps == 300
-    assert [line["step"] for line in metrics(run)] == list(range(1, 301))
+    assert carry_out(small_run(tmp_path, length)).steps == LENGTH
+    assert [line["step"] for line in metrics(run)] == list(range(1, LENGTH + 1))
 
 
 _PARENT = """
 import sys
 from pathlib import Path
-from tests.support.small_runs import cache_of, small_run
+from tests.support.small_runs import shared_cache, small_run
 from tiedlm.run.process import run_in_child
 run = small_run(Path(sys.argv[1]), *sys.argv[2:])
-run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
+run_in_child(run, cache_dir=shared_cache(), fresh=False, prefix="", siblings=[])
 """
 
 
@@ -206,7 +207,7 @@ def test_a_worker_whose_parent_was_killed_before_it_said_what_to_do_ends_without
 def test_a_worker_that_nobody_waits_for_any_more_ends_without_a_traceback(tmp_path: Path) -> None:
     run = small_run(tmp_path, "model.vocab_size=300")
     described = {"config": raw_config(run.config), "runs_dir": str(run.runs_dir)}
-    options = {"cache_dir": str(cache_of(run)), "fresh": False, "prefix": ""}
+    options = {"cache_dir": str(shared_cache()), "fresh": False, "prefix": ""}
     request = {"task": "run", "run": described, "siblings": [], **options}
     reader, writer = os.pipe()
     os.close(reader)

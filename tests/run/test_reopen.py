@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.small_runs import (
     Heard,
-    cache_of,
     carry_out,
     checkpoints,
     counting_openings,
     metrics,
     newest_step,
+    shared_cache,
     small_run,
     stop_at,
     weights,
@@ -39,7 +39,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, RunResult]:
 
 
 def evaluate(run: Run, split: Split, **windows: Any) -> dict[str, Any]:
-    return evaluate_run(run.directory, split, cache_dir=cache_of(run), **windows)
+    return evaluate_run(run.directory, split, cache_dir=shared_cache(), **windows)
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
@@ -94,7 +94,7 @@ def test_a_sample_hangs_on_its_seed_and_the_likeliest_on_nothing(trained: tuple[
     run, _ = trained
 
     def text(seed: int, temperature: float, **more: Any) -> str:
-        cache, sampled = cache_of(run), {"seed": seed, "temperature": temperature, **more}
+        cache, sampled = shared_cache(), {"seed": seed, "temperature": temperature, **more}
         return generate_text(run.directory, "Paragraph", cache_dir=cache, num_tokens=30, **sampled)
 
     assert text(1, 1.0) == text(1, 1.0) != text(2, 1.0)
@@ -104,7 +104,7 @@ def test_a_sample_hangs_on_its_seed_and_the_likeliest_on_nothing(trained: tuple[
 def test_a_prompt_of_bytes_that_are_no_text_is_refused(trained: tuple[Run, RunResult]) -> None:
     run, _ = trained
     with pytest.raises(ConfigError, match="--prompt: holds bytes that are no text"):
-        generate_text(run.directory, "caf\udce9", cache_dir=cache_of(run), num_tokens=1)
+        generate_text(run.directory, "caf\udce9", cache_dir=shared_cache(), num_tokens=1)
 
 
 def test_nothing_that_is_stored_changes(trained: tuple[Run, RunResult]) -> None:
@@ -123,7 +123,7 @@ def test_a_run_that_was_stopped_is_read_from_its_newest_checkpoint_that_is_whole
     folder = RunFolder(run.directory).checkpoints
     (folder / "step-5" / "model.safetensors").write_bytes(b"")
     heard = Heard()
-    before = evaluate_run(run.directory, "test", cache_dir=cache_of(run), talk=heard)["nll"]
+    before = evaluate_run(run.directory, "test", cache_dir=shared_cache(), talk=heard)["nll"]
     assert before != newest
     assert "step-5" in heard.lines[0]
     (folder / "step-4" / "manifest.json").unlink()
@@ -138,11 +138,13 @@ def test_the_text_is_opened_once(trained: tuple[Run, RunResult]) -> None:
 
 
 def test_tokens_that_were_damaged_since_are_not_scored(tmp_path: Path) -> None:
-    run = small_run(tmp_path)
-    result = carry_out(run)
-    (ids,) = (cache_of(run) / "tokens").glob("*/test.ids")
+    run, cache = small_run(tmp_path), tmp_path / "cache"
+    result = carry_out(run, cache=cache)
+    (ids,) = (cache / "tokens").glob("*/test.ids")
     ids.write_bytes(bytes(len(ids.read_bytes())))
-    assert evaluate(run, "test")["nll"] == result.splits["test"].nll, "they were made again"
+    assert evaluate_run(run.directory, "test", cache_dir=cache)["nll"] == result.splits["test"].nll, (
+        "they were made again"
+    )
 
 
 def test_another_text_than_the_run_saw_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.small_runs import assert_same_outcome, cache_of, carry_out, small_config, stop_at
+from tests.support.small_runs import assert_same_outcome, carry_out, shared_cache, small_config, stop_at
 from tiedlm.config.base import ConfigError
 from tiedlm.errors import Interrupted
 from tiedlm.experiment.carry_out import carry_out as carry_out_in_child
@@ -39,7 +39,7 @@ def test_a_run_stopped_in_any_stage_goes_on_from_its_files_as_if_it_had_not(
     carry_out(stopped)
     result = carry_out(straight)
     assert_same_outcome(stopped, straight)
-    setup = open_run(straight.directory, cache_of(straight))
+    setup = open_run(straight.directory, shared_cache())
     stored = np.load(RunFolder(straight.directory).evaluation_file("test"))["nll"]
     assert np.array_equal(score_split(setup, "test"), stored)
     assert count_parameters(setup.model, setup.config.data.seq_len) == result.parameters
@@ -63,5 +63,5 @@ def test_what_does_not_fit_the_text_is_refused_before_its_siblings_train(
     experiment = load_experiment(tmp_path / "small.yaml")
     first = Run(pick(experiment, "untied"), tmp_path / "runs")
     with pytest.raises(ConfigError, match=message):
-        carry_out_in_child(first, [unfit], texts=RunTexts(cache_of(first)))
+        carry_out_in_child(first, [unfit], texts=RunTexts(shared_cache()))
     assert not first.directory.exists() and not unfit.directory.exists()

@@ -1,9 +1,13 @@
 """`tiedlm` in a process of its own, and a small experiment to carry out with it."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -27,6 +31,15 @@ def write_tiny(folder: Path) -> Path:
     config = folder / "tiny.yaml"
     config.write_text(TINY % text)
     return config
+
+
+def forecast_memory(*arguments: str | Path) -> None:
+    """Work out here what the steps of the runs of `tiedlm ARGUMENTS` need.
+
+    The process of such a run finds it in the cache then, and is 2 s faster.
+    """
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main([*map(str, arguments), "--dry-run", "--json"]) == 0
 
 
 def start(*arguments: str | Path, cwd: Path, **environment: str) -> "subprocess.Popen[str]":

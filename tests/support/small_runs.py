@@ -14,6 +14,7 @@ from unittest import mock
 import numpy as np
 from safetensors.numpy import load_file
 
+from tiedlm.data.cache_dir import default_cache_dir
 from tiedlm.data.open_corpus import open_corpus
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick
@@ -59,15 +60,16 @@ def small_run(folder: Path, *settings: str, variant: str = "tied", runs: str = "
     return Run(pick(small_experiment(folder, *settings), variant, seed), folder / runs)
 
 
-def carry_out(run: Run, *, fresh: bool = False, talk: Talk = SILENT) -> RunResult:
-    """In this process, with a cache beside the runs."""
+def carry_out(run: Run, *, fresh: bool = False, talk: Talk = SILENT, cache: Path | None = None) -> RunResult:
+    """In this process."""
     from tiedlm.run.execute import execute
 
-    return execute(run, cache_dir=cache_of(run), fresh=fresh, talk=talk)
+    return execute(run, cache_dir=cache or shared_cache(), fresh=fresh, talk=talk)
 
 
-def cache_of(run: Run) -> Path:
-    return run.directory.parents[3] / "cache"
+def shared_cache() -> Path:
+    """The cache of this process's tests: what a step needs is worked out once for all runs that are alike."""
+    return default_cache_dir()
 
 
 @contextmanager

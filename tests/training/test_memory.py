@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.support.small_runs import cache_of, carry_out, small_run
+from tests.support.small_runs import carry_out, shared_cache, small_run
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.run.process import run_in_child
@@ -44,7 +44,7 @@ def test_m01_on_a_gpu_each_run_has_the_peak_that_it_has_alone(tmp_path: Path, or
     wide, alone = ("model.dim=512", "training.device=cuda"), {}
     for variant in order:
         run = small_run(tmp_path, *wide, variant=variant, runs="alone")
-        run_in_child(run, cache_dir=cache_of(run), fresh=False, prefix="", siblings=[])
+        run_in_child(run, cache_dir=shared_cache(), fresh=False, prefix="", siblings=[])
         alone[variant] = peak_of(run)
     for variant in order:
         run = small_run(tmp_path, *wide, variant=variant, runs="together")

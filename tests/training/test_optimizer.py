@@ -1,9 +1,5 @@
 """Which parameters decay, each of them once."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,14 +101,3 @@ def test_a_state_made_before_the_first_step_is_the_one_that_torch_would_make(
         theirs = {name: value for name, value in theirs.items() if value is not None}
         assert ours.keys() == theirs.keys()
         assert all(torch.equal(ours[name], value) and ours[name].dtype == value.dtype for name, value in theirs.items())
-
-
-def test_training_does_not_import_the_compiler() -> None:
-    """torch's optimizers do, which takes every run 1.3 s and 75 MB."""
-    code = (
-        "import sys; from tests.support.tying_runs import TIED, tiny_training; run = tiny_training(TIED); "
-        "run.advance(); run.restore(run.snapshot()); run.advance(); sys.exit('torch._dynamo' in sys.modules)"
-    )
-    places = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
-    done = subprocess.run([sys.executable, "-c", code], env=places, check=False)
-    assert done.returncode == 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.small_runs import assert_same_outcome, cache_of, carry_out, metrics, small_config, stop_at
+from tests.support.small_runs import assert_same_outcome, carry_out, metrics, shared_cache, small_config, stop_at
 from tiedlm.config.base import ConfigError, parse
 from tiedlm.data.batches import Batches, build_batches
 from tiedlm.errors import Interrupted
@@ -142,12 +142,12 @@ def test_a_run_is_stopped_and_goes_on_is_scored_again_and_continues_a_text(tmp_p
     assert_same_outcome(whole, parts)
     assert [line["validation_nll"] for line in metrics(whole) if "validation_nll" in line]
 
-    again = evaluate_run(whole.directory, "test", cache_dir=cache_of(whole))
+    again = evaluate_run(whole.directory, "test", cache_dir=shared_cache())
     assert again["nll"] == result.splits["test"].nll
     with pytest.raises(ConfigError, match="--stride: 4: this model carries its state"):
-        evaluate_run(whole.directory, "test", stride=4, cache_dir=cache_of(whole))
-    text = generate_text(whole.directory, "Para", num_tokens=9, cache_dir=cache_of(whole))
-    assert text == generate_text(whole.directory, "Para", num_tokens=9, cache_dir=cache_of(whole))
+        evaluate_run(whole.directory, "test", stride=4, cache_dir=shared_cache())
+    text = generate_text(whole.directory, "Para", num_tokens=9, cache_dir=shared_cache())
+    assert text == generate_text(whole.directory, "Para", num_tokens=9, cache_dir=shared_cache())
 
 
 def test_windows_of_their_own_mean_nothing_to_a_carried_state(tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ from tiedlm.run.folder import RunFolder, raw_config
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure
 
-_WORKER = [sys.executable, "-P", "-m", "tiedlm.run.worker"]  # -P: the user's files are no modules of the worker's
-
 
 def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run]) -> None:
     """Carry out a run in a worker, which sees SIGINT and SIGTERM through this process and ends with it.
@@ -43,7 +41,12 @@ def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, sibling
     with (
         _Forwarding() as forwarding,
         subprocess.Popen(
-            _WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
+            _command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
         ) as worker,
     ):
         forwarding.begin(worker)
@@ -67,7 +70,7 @@ def call_worker(task: str, config: RunConfig, **arguments: Any) -> Any:
     with (
         tempfile.TemporaryFile() as stderr,
         subprocess.Popen(
-            _WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True, encoding="utf-8"
+            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True, encoding="utf-8"
         ) as worker,
     ):
         try:
@@ -116,6 +119,10 @@ class _Outcome:
         if self.code < 0:
             raise RunError("killed", f"{process} ended by {signal.Signals(-self.code).name}")
         raise RunError("error", f"{process} ended with code {self.code}{last_line and f'; {last_line}'}")
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-P", "-m", "tiedlm.run.worker"]  # -P: the user's files are no modules of the worker's
 
 
 def _ask(worker: "subprocess.Popen[str]", request: dict[str, Any]) -> _Outcome:

@@ -12,7 +12,7 @@ from scipy import stats
 from cli.main import main
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, compared, effective, hashes, runs
 from tests.support.redrawn_runs import EXAMPLE, REDRAWN_NATS, redrawn
-from tests.support.small_runs import carry_out, small_config
+from tests.support.small_runs import carry_out, shared_cache, small_config
 from tiedlm.comparison.analyses.noise_floor import NoiseFloor
 from tiedlm.comparison.pairing import pair
 from tiedlm.config.base import ConfigError
@@ -185,11 +185,11 @@ def test_a_against_a_through_the_command_is_exactly_no_difference(
     small_config(tmp_path, "variants:\n  tied: {model: {tying: {type: tied}}}\n", again)
     config, folder = tmp_path / "small.yaml", tmp_path / "runs"
     settings = ["noise_floor=true", "model.dropout=0.1"]
-    experiment = expand(load_experiment(config, settings), folder, tmp_path / "cache")
+    experiment = expand(load_experiment(config, settings), folder, shared_cache())
     for variant in ("untied", "untied+redrawn"):
         carry_out(Run(pick(experiment, variant), folder))
     options = [word for setting in settings for word in ("--set", setting)]
-    places = ["--runs-dir", str(folder), "--cache-dir", str(tmp_path / "cache")]
+    places = ["--runs-dir", str(folder), "--cache-dir", str(shared_cache())]
     assert main(["compare", str(config), *options, *places, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [variant["name"] for variant in document["variants"]] == ["again", "untied", "untied+redrawn"]
