@@ -6,8 +6,7 @@ would vary with other seeds.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tiedlm.comparison.statistics import Interval
 from tiedlm.comparison.stored_scores import ScoresOf, UnusableScoresError, read_scores
@@ -22,8 +21,7 @@ _SEED = 0
 _CELLS_AT_ONCE = 2**20  # bounds the memory of the resampling, whatever the number of documents
 
 
-@dataclass(frozen=True)
-class OverText:
+class OverText(NamedTuple):
     """The 95 % interval of a difference in nats per token over documents; null with the `reason`."""
 
     interval: Interval | None = None
@@ -100,8 +98,7 @@ def _tail(num_clusters: int, confidence: float) -> float:
     return float(ndtr(-quantile * math.sqrt(num_clusters / (num_clusters - 1))))
 
 
-@dataclass(frozen=True)
-class _ByDocument:
+class _ByDocument(NamedTuple):
     """The tokens (N,) of a split, and by document (K,) their nll in nats and their number."""
 
     target: "np.ndarray"

@@ -1,8 +1,7 @@
 """Variants that the plan added at the baseline's size, and what of their bodies it changed. Free of torch."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.config.base import Config
@@ -27,8 +26,7 @@ def in_order(spent: Iterable[Spent]) -> list[Spent]:
     return sorted(spent, key=lambda each: places.index(each.spent_on))
 
 
-@dataclass(frozen=True)
-class MatchedVariant:
+class MatchedVariant(NamedTuple):
     """The variant `of` with its body at another size, so that it has as many parameters as the baseline."""
 
     name: str

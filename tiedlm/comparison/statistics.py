@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Interval = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class PairedDifference:
+class PairedDifference(NamedTuple):
     """What was measured pair by pair: `differences` in the order given, their mean, and the interval of that mean.
 
     `interval` is null for a single pair: one difference says nothing of its own spread.

@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tiedlm.run.result import RunResult
 from tiedlm.run.token_types import VOCABULARY_FILE, TokenTypes
@@ -21,8 +20,7 @@ class UnusableScoresError(Exception):
     """A file of scores that is missing, cannot be read or is not of this result; the message is the reason."""
 
 
-@dataclass(frozen=True)
-class TokenScores:
+class TokenScores(NamedTuple):
     """Every token (N,) of a split: its id, its nll in nats, and the index of its document.
 
     `mass` (num_documents, num_bins) is the probability given to each bin of token types, summed over the tokens of each

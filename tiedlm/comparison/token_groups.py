@@ -6,8 +6,7 @@ target is a piece of.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tiedlm.comparison.documents import bootstrap_ratios
 from tiedlm.comparison.statistics import Interval, mean
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 By = Literal["target", "preceding", "kind"]
 
 
-@dataclass(frozen=True)
-class Grouped:
+class Grouped(NamedTuple):
     """Nats and number of tokens by group and document, (G, K) each; equal fingerprints: the same tokens in each."""
 
     labels: tuple[str, ...]
@@ -40,8 +38,7 @@ class Grouped:
         return int(self.num.sum())
 
 
-@dataclass(frozen=True)
-class GroupedScores:
+class GroupedScores(NamedTuple):
     """One run. `by` lacks kinds where the tokenizer does not show them; `mass` (num_bins,) adds up to the tokens.
 
     `text` is a fingerprint of the tokens and their documents.
@@ -53,8 +50,7 @@ class GroupedScores:
     types: TokenTypes
 
 
-@dataclass(frozen=True)
-class GroupDifference:
+class GroupDifference(NamedTuple):
     """One group of tokens over pairs of runs: `per_pair` is nats per token of the first run minus the second.
 
     `pairs` are the places of the pairs that have such a token. `ci95_text` is the bootstrap interval over documents
