@@ -1,5 +1,6 @@
 """Finished runs are compared from where they lie, as they were compared before."""
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.support.finished_runs import store_run
 from tests.support.small_runs import small_experiment
 from tiedlm.comparison.analyses.noise_floor import NoiseFloor
-from tiedlm.comparison.comparison import Pending, store_comparison
+from tiedlm.comparison.comparison import COMPARISON_FILE, Pending, load_comparison, store_comparison
 from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
 from tiedlm.experiment.complete import whole
@@ -45,6 +46,17 @@ def test_the_baseline_stays_that_of_the_stored_comparison(tmp_path: Path) -> Non
     assert gather([home]).baseline == "untied", "where nothing is stored"
     told = gather([home], "tied")
     assert gather([home]) == told
+
+
+def test_a_comparison_from_before_an_analysis_was_added_is_made_anew(tmp_path: Path) -> None:
+    home = experiment_in(tmp_path)
+    first = gather([home])
+    stored = json.loads((home / COMPARISON_FILE).read_text())
+    del stored["noise_floor"]
+    (home / COMPARISON_FILE).write_text(json.dumps(stored))
+    assert load_comparison(home).analysis(NoiseFloor) is None
+    assert gather([home]) == load_comparison(home) == first
+    assert first.analysis(NoiseFloor) is not None
 
 
 def test_a_result_whose_config_is_gone_is_named_and_not_left_out(tmp_path: Path) -> None:

@@ -20,12 +20,13 @@ from tiedlm.run.result import RunFailure, RunResult
 def answer(folders: Sequence[RunFolder], question: Question, home: Path | None) -> Comparison:
     """The comparison stored in `home` where it answers the same question from the very same files, else a new one.
 
-    A new one is stored there. Raises RunError where a result cannot be read.
+    One that was stored before an analysis was added lacks its answer, and is made anew. A new one is stored there.
+    Raises RunError where a result cannot be read.
     """
     outcomes = read_outcomes(folders)
     sources = sources_of(outcomes, question)
     stored = stored_comparison(home)
-    if stored is not None and stored.sources == sources:
+    if stored is not None and stored.sources == sources and stored.has_every_analysis:
         return stored
     made = answer_from(outcomes, question).model_copy(update={"sources": sources})
     if home is not None and made.variants:

@@ -75,6 +75,11 @@ class Comparison(_WithAnalyses):
         return measured
 
     @property
+    def has_every_analysis(self) -> bool:
+        """Whether each analysis was made, also where it had nothing to measure."""
+        return {each.key for each in ANALYSES} <= self.model_fields_set
+
+    @property
     def all_differences(self) -> list[Difference]:
         """To the baseline: those judged together, then those of bodies of its size, each judged by itself."""
         budget = self.analysis(Budget)
