@@ -26,7 +26,7 @@ class StorageTracker(TorchDispatchMode):
     """Tracks storages from the operation that returns them until nothing refers to them.
 
     Sizes are rounded up to multiples of `granule` bytes. A tensor with a dimension of `vocab_size` counts as one of the
-    vocabulary; with None that is not told.
+    vocabulary; with None none does.
     """
 
     def __init__(self, vocab_size: int | None, granule: int) -> None:

@@ -53,7 +53,7 @@ def execute(
 
 @contextmanager
 def _failure_stored(run: Run, folder: RunFolder) -> Iterator[None]:
-    """Store in the run's folder why it failed, and raise it as RunError; a fault of the program goes on as it is."""
+    """Store in the run's folder why it failed, and raise that as RunError; a fault of the program passes unchanged."""
     try:
         yield
     except Interrupted:
@@ -65,7 +65,7 @@ def _failure_stored(run: Run, folder: RunFolder) -> Iterator[None]:
         if failed.kind not in OUTSIDE or folder.config_file.is_file():
             variant, seed = run.config.variant, run.config.seed
             failure = RunFailure(variant=variant, seed=seed, kind=failed.kind, message=str(failed), step=failed.step)
-            with suppress(RunError):  # a full disk takes no failure either; the error itself tells it
+            with suppress(RunError):  # a full disk takes no failure either; the error is raised all the same
                 folder.fail(run.config, failure)
         raise failed from error
 
@@ -96,7 +96,7 @@ class _Execution:
         folder.claim(run.config)  # last: a request that cannot be carried out claims nothing
 
     def carry_out(self) -> RunResult:
-        """Train what is left to train, score every split, write the result."""
+        """Train to the last step, score every split, write the result."""
         with self.stop, self._open_journal(self._resume()) as journal:
             reset_peaks(self.setup.machine.device)
             if self.setup.machine.compile:
@@ -115,7 +115,7 @@ class _Execution:
             return result
 
     def _resume(self) -> Resumed:
-        """Go on from the newest checkpoint, if there is one, with metrics.jsonl cut to its step."""
+        """Restore the newest checkpoint, if there is one, and cut metrics.jsonl to its step."""
         snapshot = checkpoint.load_newest(self.folder.checkpoints, self.talk)
         kept = snapshot.step if snapshot else 0
         resumed = Resumed(kept, self.metrics.cut(kept))

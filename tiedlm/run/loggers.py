@@ -125,7 +125,7 @@ class TensorBoard(Logger):
 
 
 class Wandb(Logger):
-    """A wandb run, the same one over all interruptions. It takes no step twice: those taken again are left out."""
+    """A wandb run, the same one over all interruptions. It accepts no step twice: those taken again are not logged."""
 
     def __init__(self, folder: Path, title: Title, resumed: Resumed) -> None:
         import wandb

@@ -18,7 +18,7 @@ def train(
     validate: Callable[[StepRecord], ValidationRecord],
     save: Callable[[ValidationRecord | None], None],
 ) -> None:
-    """Take all steps that are left.
+    """Train to the last step.
 
     `validate` scores the validation split. `save` writes a checkpoint, with the score where one was taken at this step.
     Raises Interrupted after SIGINT or SIGTERM, with the state saved, and RunError.
@@ -30,7 +30,7 @@ def train(
         if _is_due(record.step, config.evaluate_every) and not trainer.done:  # the last step is scored afterwards
             validation = validate(record)
             journal.add(validation)
-        stopping = stop.received is not None  # asked once: a signal that comes from here on waits for the next step
+        stopping = stop.received is not None  # read once: a signal that comes later is for the next step
         if _is_due(record.step, config.checkpoint_every) or trainer.done or stopping:
             journal.flush()
             save(validation)

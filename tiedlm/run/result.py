@@ -18,7 +18,8 @@ class SplitResult(Config):
 
     `words` and `bytes` count the original text; null with the reason where a figure per word or per byte would
     not be one of that text. `unigram_nll` is the same sum under the train split's add-one token frequencies.
-    `state_carried`: each window goes on from the state that the one before it left, so their length is no limit.
+    `state_carried`: each window starts from the recurrent state that the one before it ended with, so that their length
+    does not limit the context.
     """
 
     nll: float

@@ -67,15 +67,15 @@ def score_split(
 def split_result(setup: Setup, split: Split, nll: np.ndarray, windows: Windows | None = None) -> SplitResult:
     """The sums of a split from the nll of its tokens (N,), or of the first of them."""
     tokens, windows = setup.data.split(split), windows or setup.config.windows()
-    whole = len(nll) == tokens.num_tokens
+    is_complete = len(nll) == tokens.num_tokens
     return SplitResult(
         nll=float(nll.sum(dtype=np.float64)),
         tokens=len(nll),
-        words=tokens.words if whole and tokens.words_reason is None else None,
-        words_reason=tokens.words_reason if whole else _PART,
-        bytes=tokens.bytes if whole and tokens.bytes_reason is None else None,
-        bytes_reason=tokens.bytes_reason if whole else _PART,
-        rows=tokens.rows if whole else None,
+        words=tokens.words if is_complete and tokens.words_reason is None else None,
+        words_reason=tokens.words_reason if is_complete else _PART,
+        bytes=tokens.bytes if is_complete and tokens.bytes_reason is None else None,
+        bytes_reason=tokens.bytes_reason if is_complete else _PART,
+        rows=tokens.rows if is_complete else None,
         documents=int((tokens.document_starts < len(nll)).sum()),
         unigram_nll=unigram_nll(tokens.ids[1 : len(nll) + 1], setup.data.frequencies),
         seq_len=windows.seq_len,

@@ -56,14 +56,14 @@ def resolve_machine(config: TrainingConfig, *, compiles: bool = True) -> Machine
     return Machine(device, precision, compiled and compiles)
 
 
-def _device(asked: str) -> torch.device:
+def _device(name: str) -> torch.device:
     available = torch.cuda.is_available()
-    if asked == "auto":
+    if name == "auto":
         return torch.device("cuda" if available else "cpu")
-    device = torch.device(asked)
+    device = torch.device(name)
     if device.type == "cuda" and (not available or (device.index or 0) >= torch.cuda.device_count()):
         found = f"{torch.cuda.device_count()} found" if available else "torch finds no CUDA here"
-        raise ConfigError(Problem("training.device", f"{asked!r}: {found}"))
+        raise ConfigError(Problem("training.device", f"{name!r}: {found}"))
     return device
 
 
