@@ -141,9 +141,10 @@ def test_the_result_is_the_last_thing_that_is_written(straight: tuple[Run, RunRe
 
 
 def test_the_text_is_opened_once(tmp_path: Path) -> None:
-    prepare(small_run(tmp_path).config.data, tmp_path / "cache")
+    cache = tmp_path / "cache"
+    prepare(small_run(tmp_path).config.data, cache)
     with counting_openings() as opened:
-        carry_out(small_run(tmp_path))
+        carry_out(small_run(tmp_path), cache=cache)
     assert opened == ["text"]
 
 

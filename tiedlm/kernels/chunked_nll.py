@@ -52,12 +52,29 @@ class _ChunkedNll(torch.autograd.Function):
     def forward(
         ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, settings: Settings
     ) -> tuple[Tensor, Tensor]:
+        dtype, num_rows = settings.dtype, len(settings.targets)
         needs = [settings.with_gradients and need for need in ctx.needs_input_grad[:3]]
-        is_half = settings.dtype == torch.float16
+        needs_hidden, needs_weight, needs_bias = needs
+        is_half = dtype == torch.float16
         ctx.late_divisor, early_divisor = (settings.divisor, 1.0) if is_half else (1.0, settings.divisor)
-        softmax = _Softmax(settings, bias, early_divisor, needs_bias=needs[2])
+        all_rows = chunks.slices(num_rows, settings.chunk_rows or training_rows(weight, dtype))
         with torch.autocast(hidden.device.type, enabled=False):
-            hidden_grad, weight_grad = _through_chunks(hidden, weight, softmax, settings, needs)
+            matrix = weight.to(dtype)
+            hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
+            weight_grad: Tensor | None = torch.zeros_like(weight) if needs_weight and not all_rows else None
+            softmax = _Softmax(settings, bias, early_divisor, needs_bias=needs_bias)
+            scores_buffer = hidden.new_empty(all_rows[0].stop if all_rows else 0, len(weight), dtype=dtype)
+            for rows in chunks.shortened(all_rows):
+                chunk = hidden[rows].to(dtype)
+                scores = _scores(chunk, matrix, scores_buffer[: len(chunk)])
+                errors = softmax.errors_(scores, rows, any(needs))
+                if hidden_grad is not None:
+                    torch.mm(errors, matrix, out=hidden_grad[rows])
+                if needs_weight:
+                    scored = chunk * softmax.scored[rows].unsqueeze(1)
+                    weight_grad = _added(weight_grad, weight, errors, scored)
+            if hidden_grad is not None:
+                hidden_grad *= softmax.scored.unsqueeze(1)
             nll, penalty = softmax.nll.sum(), softmax.penalty.sum()
         ctx.save_for_backward(hidden_grad, weight_grad, softmax.bias_grad)
         ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
@@ -73,31 +90,6 @@ class _ChunkedNll(torch.autograd.Function):
             None if gradient is None else _scaled(gradient, upstream, dtype) for gradient, dtype in pairs
         )
         return hidden_grad, weight_grad, bias_grad, None
-
-
-def _through_chunks(
-    hidden: Tensor, weight: Tensor, softmax: "_Softmax", settings: Settings, needs: list[bool]
-) -> tuple[Tensor | None, Tensor | None]:
-    """Send all rows through `softmax`; gradients of hidden (N, E) and weight (V, E), None where not needed."""
-    dtype, targets = settings.dtype, settings.targets
-    needs_hidden, needs_weight, _ = needs
-    all_rows = chunks.slices(len(targets), settings.chunk_rows or training_rows(weight, dtype))
-    matrix = weight.to(dtype)
-    hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
-    weight_grad: Tensor | None = torch.zeros_like(weight) if needs_weight and not all_rows else None
-    scores_buffer = hidden.new_empty(all_rows[0].stop if all_rows else 0, len(weight), dtype=dtype)
-    for rows in chunks.shortened(all_rows):
-        chunk = hidden[rows].to(dtype)
-        scores = _scores(chunk, matrix, scores_buffer[: len(chunk)])
-        errors = softmax.errors_(scores, rows, any(needs))
-        if hidden_grad is not None:
-            torch.mm(errors, matrix, out=hidden_grad[rows])
-        if needs_weight:
-            scored = chunk * softmax.scored[rows].unsqueeze(1)
-            weight_grad = _added(weight_grad, weight, errors, scored)
-    if hidden_grad is not None:
-        hidden_grad *= softmax.scored.unsqueeze(1)
-    return hidden_grad, weight_grad
 
 
 class _Softmax:

@@ -91,8 +91,8 @@ class Lstm(nn.Module):
         after: list[Tensor] = []
         dtype = hidden.dtype
         for layer in self.layers:
-            hidden, *left = layer(self.dropout(hidden), next(before), next(before))
-            after += left
+            hidden, *last = layer(self.dropout(hidden), next(before), next(before))
+            after += last
         if state is not None:
             state.value = torch.cat(after, dim=1).detach()
         result: Tensor = self.dropout(hidden)

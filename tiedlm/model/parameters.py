@@ -31,10 +31,10 @@ def count_parameters(model: LanguageModel, seq_len: int) -> ParameterCounts:
 
 
 def parameter_parts(model: LanguageModel) -> dict[str, list[nn.Parameter]]:
-    """Every parameter once, under the part of PARTS that it plays.
+    """Every parameter once, under its part of PARTS.
 
-    An embedding's part is found by following autograd back from what the tying module gives out: reached from the
-    vectors, from the scores, or from both. One that neither reaches waits for a later phase of the output.
+    An embedding's part is found by following autograd back from the tying module: a parameter is reached from the
+    vectors, from the scores, or from both. One that neither reaches waits for a later stage of the output.
     """
     inputs, outputs, biases = _input_side(model.tying), _output_side(model.tying), _reached(model.tying.output_bias())
 
@@ -66,7 +66,7 @@ def flops_per_token(model: LanguageModel, seq_len: int) -> int:
     Three times the way forward, since backward forms two products where forward forms one (Kaplan et al. 2020,
     section 2.1). Forward: two for each entry of a matrix that a token is multiplied with, the output embedding among
     them whether it is shared or not; and attention over the whole window (see the body). A lookup costs nothing.
-    That torch's own counter comes to the same is a test: it would take a second of imports here.
+    A test compares this with torch's own counter, which would take a second of imports here.
     """
     scores = 2 * model.tying.output_weight().numel()
     return 3 * (model.body.forward_flops_per_token(seq_len) + model.tying.forward_flops_per_token() + scores)
@@ -127,7 +127,7 @@ def _reached(output: Tensor | None) -> set[nn.Parameter]:
     """The parameters that autograd reaches from `output`."""
     if output is None or not output.requires_grad:
         return set()
-    found: set[nn.Parameter] = set()
+    reached: set[nn.Parameter] = set()
     seen: set[Node] = set()
     waiting = [get_gradient_edge(output).node]
     while waiting:
@@ -137,6 +137,6 @@ def _reached(output: Tensor | None) -> set[nn.Parameter]:
         seen.add(node)
         leaf = getattr(node, "variable", None)  # only the node that adds up a leaf's gradient has it
         if isinstance(leaf, nn.Parameter):
-            found.add(leaf)
+            reached.add(leaf)
         waiting += [below for below, _ in node.next_functions if below is not None]
-    return found
+    return reached

@@ -108,9 +108,7 @@ class _Execution:
                 self.setup, self.trainer, self.start, splits, self.metrics.curve(), self._forecast_memory()
             )
             self.folder.finish(result)
-            if (
-                self.run.config.is_tuning_run
-            ):  # a grid of large models would fill a disk, and nobody asks for its weights
+            if self.run.config.is_tuning_run:  # a grid of large models would fill a disk, and nobody uses its weights
                 self.folder.drop_checkpoints()
             return result
 

@@ -15,7 +15,7 @@ _PENALIZED, _SWITCHED = 1, 2
 
 
 class Progressive(Untied):
-    """Where in the run a model is, saved with it."""
+    """Saves with the model which stage of the run it is in."""
 
     saved_stage: Tensor
 
@@ -53,7 +53,7 @@ class Progressive(Untied):
 
 
 class ProgressiveTie(Progressive):
-    """Two matrices, then two that are drawn together, then the mean of both as one."""
+    """Two matrices, then two with a penalty on their distance, then the mean of both as one."""
 
     def __init__(self, config: ProgressiveConfig, vocab_size: int, dim: int) -> None:
         super().__init__(config, vocab_size, dim)

@@ -28,7 +28,7 @@ class Soft(Untied):
 
 
 class _FrobeniusDistance(torch.autograd.Function):
-    """Keeps no matrix for the way back, on which the difference is taken again. Equal matrices are drawn nowhere."""
+    """Forms the difference again on the way back and keeps no matrix. Of equal matrices the gradient is 0."""
 
     @staticmethod
     def forward(ctx: Any, one: Tensor, other: Tensor) -> Tensor:
