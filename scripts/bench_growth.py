@@ -20,8 +20,8 @@ from tiedlm.model.language_model import build_model
 from tiedlm.model.parameters import count_parameters
 from tiedlm.run.config import RunConfig
 from tiedlm.run.probe import Taken, measure
-from tiedlm.training.precision import resolve_machine
-from tiedlm.training.trainer import WARM_UP_STEPS
+from tiedlm.training.machine import resolve_machine
+from tiedlm.training.trainer import UNTIMED_STEPS
 
 MIB = 2**20
 BYTES_THAT_STAY = 16
@@ -170,8 +170,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--values", nargs="+", type=int, help="of the one size that --over names")
     for name, default in vars(Sizes()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default, help="default: %(default)s")
-    steps = f"default: %(default)s, {WARM_UP_STEPS} of which warm up"
-    parser.add_argument("--steps", type=int, default=WARM_UP_STEPS + 3, help=steps)
+    steps = f"default: %(default)s, {UNTIMED_STEPS} of which warm up"
+    parser.add_argument("--steps", type=int, default=UNTIMED_STEPS + 3, help=steps)
     parser.add_argument("--precision", choices=("auto", "fp32", "bf16", "fp16"), default="auto")
     parser.add_argument("--device", default="auto", help="default: %(default)s")
     parser.add_argument("--threads", type=int, help="of the CPU (default: as torch has it)")

@@ -7,7 +7,7 @@ import sys
 
 from made_up import made_up_run
 
-from tiedlm.forecast.memory import Target, predict_peak
+from tiedlm.forecast.memory import Target, forecast_peak
 from tiedlm.run.config import RunConfig
 from tiedlm.run.probe import measure
 
@@ -36,7 +36,7 @@ def main() -> None:
             config = config_of(tying, precision, asked)
             target = Target("cpu", config.training.precision, micro_batch_size)  # type: ignore[arg-type]
             sizes_here = {"vocab_size": asked.vocab_size, "seq_len": asked.seq_len, "max_seq_len": config.max_seq_len}
-            predicted = predict_peak(config.model, config.training, target, **sizes_here).peak_bytes
+            predicted = forecast_peak(config.model, config.training, target, **sizes_here).peak_bytes
             measured = measure(config, micro_batch_size, asked.vocab_size, asked.steps).host_growth_bytes
             if predicted is None or measured is None:
                 sys.exit("no prediction, or no /proc to measure with")

@@ -360,7 +360,7 @@ def ours(kind: str, shape: Shape, batch_size: int, precision: str, gate: Gate) -
     from tiedlm.data.batches import build_batches
     from tiedlm.model.language_model import build_model
     from tiedlm.run.config import RunConfig
-    from tiedlm.training.precision import resolve_machine
+    from tiedlm.training.machine import resolve_machine
 
     try:
         from tiedlm.training.trainer import Trainer

@@ -22,7 +22,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.g
 
 import torch  # noqa: E402
 
-from tiedlm.forecast.memory import Target, predict_peak  # noqa: E402
+from tiedlm.forecast.memory import Target, forecast_peak  # noqa: E402
 from tiedlm.run.config import RunConfig  # noqa: E402
 from tiedlm.run.layout import Run  # noqa: E402
 from tiedlm.run.micro_batch import agree, fits  # noqa: E402
@@ -80,7 +80,7 @@ class Check:
         config = self.config(tying)
         target = Target(self.device, self.best, size)  # type: ignore[arg-type]
         seq_len = self.sizes["seq_len"]
-        found = predict_peak(
+        found = forecast_peak(
             config.model,
             config.training,
             target,

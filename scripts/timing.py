@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from tiedlm.training.precision import Machine
+from tiedlm.training.machine import Machine
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 _PRODUCT = {"cpu": 2048, "cuda": 8192}

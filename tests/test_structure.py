@@ -21,7 +21,7 @@ PARTS = [
     "errors",
     "streams",
     "files",
-    "progress",
+    "progress_bar",
     "talk",
     "config",
     "initialization",

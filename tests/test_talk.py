@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from tiedlm.progress import Bar
+from tiedlm.progress_bar import Bar
 from tiedlm.talk import SILENT, Talk
 
 
@@ -112,7 +112,7 @@ def test_no_word_of_a_bar_is_cut_at_any_width(width: int) -> None:
 
 def test_the_time_left_on_a_bar_counts_what_was_done_since_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 0.0, 30.0])
-    monkeypatch.setattr("tiedlm.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("tiedlm.progress_bar.time.monotonic", lambda: next(clock))
     bar = Bar("resumed", 300)
     bar.reach(170, "")
     assert bar.time_left() == "--:--"

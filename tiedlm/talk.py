@@ -72,7 +72,7 @@ def _bar(label: str, total: float) -> Iterator[Update]:
     from rich.console import Console
     from rich.live import Live
 
-    from tiedlm.progress import Bar
+    from tiedlm.progress_bar import Bar
 
     bar = Bar(label, total)
     with Live(bar, console=Console(stderr=True), transient=True, refresh_per_second=10) as live:

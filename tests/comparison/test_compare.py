@@ -21,9 +21,9 @@ from tests.support.small_runs import (
     steps,
     wait_for,
 )
+from tiedlm.comparison.bootstrap import FEWEST_DOCUMENTS
 from tiedlm.comparison.compare import compare, unfinished_runs
 from tiedlm.comparison.comparison import Comparison, load_comparison
-from tiedlm.comparison.documents import FEWEST_DOCUMENTS
 from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
 from tiedlm.errors import Interrupted

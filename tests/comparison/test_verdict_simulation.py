@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from tiedlm.comparison.bootstrap import bootstrap_ratio
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.documents import bootstrap_ratio
 from tiedlm.comparison.judgement import judge, verdict_of
 from tiedlm.comparison.pairing import Pairing
 from tiedlm.comparison.significance import p_of_difference, p_of_equality, power_of_verdict, seeds_for, seeds_needed

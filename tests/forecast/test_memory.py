@@ -9,16 +9,16 @@ import torch
 
 from tests.support.small_runs import small_experiment
 from tiedlm.forecast.footprint import CATEGORIES, Footprint
-from tiedlm.forecast.memory import Target, predict_peak
-from tiedlm.kernels import chunks
+from tiedlm.forecast.memory import Target, forecast_peak
+from tiedlm.kernels import chunk_sizes
 from tiedlm.kernels.tracing import traced_as
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import build_model
 from tiedlm.run.probe import measure
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.machine import Machine
 from tiedlm.training.optimizer import build_optimizer
-from tiedlm.training.precision import Machine
-from tiedlm.training.step import LossShare, TrainingStep
+from tiedlm.training.step import MicroBatchLoss, TrainingStep
 
 V, D, T, B = 5000, 64, 32, 4
 GB = 1 << 30
@@ -32,7 +32,7 @@ def predicted(tying: str = "tied", *, target: Target | None = None, vocab_size: 
     )
     training = TrainingConfig.model_validate({"steps": 1, "batch_size": B, "learning_rate": 1e-3, **recipe})
     where = target or Target("cpu", "fp32", training.batch_size)
-    found = predict_peak(model, training, where, vocab_size=vocab_size, seq_len=T, max_seq_len=T)
+    found = forecast_peak(model, training, where, vocab_size=vocab_size, seq_len=T, max_seq_len=T)
     assert found.reason is None
     return found
 
@@ -86,7 +86,7 @@ def test_the_peak_is_that_of_torchs_own_tracker(tying: str, micro_batch_size: in
         with traced_as("cpu"), tracker:
             for index in range(2 if micro_batch_size < B else 1):
                 rows = slice(index * micro_batch_size, (index + 1) * micro_batch_size)
-                share, _ = step(LossShare(batch[0][rows], batch[1][rows], B * T, 1))
+                share, _ = step(MicroBatchLoss(batch[0][rows], batch[1][rows], B * T, 1))
                 share.backward()
                 del share
                 tracker.reset_mod_stats()
@@ -120,7 +120,7 @@ def test_nor_is_it_where_it_is_as_large_as_a_chunk_of_the_head_is_long() -> None
 
 def test_the_chunks_that_a_trace_leaves_out_change_no_peak(monkeypatch: pytest.MonkeyPatch) -> None:
     few = predicted(batch_size=64)  # 2,048 rows: eight chunks
-    monkeypatch.setattr(chunks, "TRACED_CHUNKS", 100)
+    monkeypatch.setattr(chunk_sizes, "TRACED_CHUNKS", 100)
     assert predicted(batch_size=64) == few
 
 
@@ -167,7 +167,7 @@ def test_without_a_prediction_there_is_a_reason(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("tiedlm.forecast.memory.traced_as", None)
     config = TransformerConfig.model_validate({"num_layers": 1, "dim": 8, "num_heads": 1})
     training = TrainingConfig(steps=1, batch_size=1, learning_rate=1e-3)
-    found = predict_peak(config, training, Target("cpu", "fp32", 1), vocab_size=9, seq_len=4, max_seq_len=4)
+    found = forecast_peak(config, training, Target("cpu", "fp32", 1), vocab_size=9, seq_len=4, max_seq_len=4)
     assert found.peak_bytes is None and found.persistent_bytes is None
     assert found.reason is not None and found.reason.startswith("TypeError")
 
@@ -178,7 +178,7 @@ def test_a_real_process_grows_by_about_what_was_predicted_and_untied_by_the_pred
     experiment = small_experiment(tmp_path, f"model.dim={width}", "training.batch_size=16")
     foreseen, grown = {}, {}
     for name, variant in experiment.variants.items():
-        found = predict_peak(
+        found = forecast_peak(
             variant.model,
             variant.training,
             Target("cpu", "fp32", 16),

@@ -6,7 +6,7 @@ import pytest
 
 from tiedlm.config.base import memory_settings, parse
 from tiedlm.forecast.footprint import Footprint
-from tiedlm.forecast.memory import Target, predict_peak
+from tiedlm.forecast.memory import Target, forecast_peak
 from tiedlm.model.config import ShapeConfig
 from tiedlm.training.config import TrainingConfig
 
@@ -57,7 +57,7 @@ def recipe(**changes: Any) -> TrainingConfig:
 def footprint(training: TrainingConfig) -> Footprint:
     model = {"num_layers": 1, "dim": 8, "num_heads": 1, "feed_forward_dim": 24, "tying": {"type": "untied"}}
     target = Target("cpu", "fp32", 2)
-    made = predict_peak(
+    made = forecast_peak(
         parse(ShapeConfig, {"model": model}).model, training, target, vocab_size=300, seq_len=16, max_seq_len=16
     )
     assert made.peak_bytes is not None, made.reason

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tiedlm.kernels.lookup import lookup, one_pass, scaled_gradient, table_view
+from tiedlm.kernels.lookup import lookup, scaled_gradient, shared_tables, table_view
 
 V, E = 11, 3
 IDS = torch.tensor([[3, 0, 3], [3, 10, 0]])
@@ -32,7 +32,7 @@ def plain(table: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def joined(table: Tensor) -> tuple[Tensor, Tensor]:
-    with one_pass() as reads:
+    with shared_tables() as reads:
         vectors, weight = lookup(table, IDS), table_view(table)
     reads.join(weight)
     return vectors, weight
@@ -40,7 +40,7 @@ def joined(table: Tensor) -> tuple[Tensor, Tensor]:
 
 def not_joined(table: Tensor) -> tuple[Tensor, Tensor]:
     """Where the head reads something that is made of the table."""
-    with one_pass() as reads:
+    with shared_tables() as reads:
         vectors, weight = lookup(table, IDS), table_view(table) * 1
     reads.join(weight)
     return vectors, weight
@@ -78,7 +78,7 @@ def test_a_joined_gradient_lies_where_the_heads_did() -> None:
 
 def test_another_table_is_not_joined() -> None:
     table, other = drawn(V, E).requires_grad_(), drawn(V, E, seed=4).requires_grad_()
-    with one_pass() as reads:
+    with shared_tables() as reads:
         vectors, weight = lookup(table, IDS), table_view(other)
     reads.join(weight)
     vectors.sum().backward()

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from tiedlm.kernels import chunks
+from tiedlm.kernels import chunk_sizes
 from tiedlm.kernels import nll as head
 
 V, E = 53, 12
@@ -52,7 +52,7 @@ def test_products_in_blocks_of_the_vocabulary_are_those_of_the_whole(
         return value.detach(), *torch.autograd.grad(value, [hidden, weight, bias])
 
     whole = found()
-    monkeypatch.setitem(chunks.BLOCK_TOKENS, "cpu", 20)
+    monkeypatch.setitem(chunk_sizes.BLOCK_TOKENS, "cpu", 20)
     torch.testing.assert_close(found(), whole, rtol=1e-13 if dtype == torch.float64 else 1e-2, atol=1e-12)
 
 
@@ -310,7 +310,7 @@ def test_how_many_rows_go_through_at_once_changes_rounding_alone(monkeypatch: py
         return [loss, *torch.autograd.grad(loss, leaves)]
 
     whole = gradients()
-    monkeypatch.setattr(chunks, "SOFTMAX_ENTRIES", {"cpu": 3 * len(weight)})
+    monkeypatch.setattr(chunk_sizes, "SOFTMAX_ENTRIES", {"cpu": 3 * len(weight)})
     for one, other in zip(whole, gradients(), strict=True):
         torch.testing.assert_close(one, other)
 
@@ -325,7 +325,7 @@ def test_the_way_back_can_be_taken_again() -> None:
 
 def test_many_equal_targets_overflow_no_sum_in_fp16(monkeypatch: pytest.MonkeyPatch) -> None:
     """No loss scale would help: the gradients are formed before it joins."""
-    monkeypatch.setattr(chunks, "MAX_ROWS", {"cpu": 8192})  # as on a GPU
+    monkeypatch.setattr(chunk_sizes, "MAX_ROWS", {"cpu": 8192})  # as on a GPU
     hidden = torch.full((8192, 4), 10.0, requires_grad=True)
     weight = torch.zeros(3, 4, requires_grad=True)
     with torch.autocast("cpu", torch.float16):

@@ -11,7 +11,7 @@ from tiedlm.config.base import ConfigError, parse
 from tiedlm.evaluation.generate import generate
 from tiedlm.evaluation.perplexity import score_tokens
 from tiedlm.forecast.footprint import Footprint
-from tiedlm.forecast.memory import Target, predict_peak
+from tiedlm.forecast.memory import Target, forecast_peak
 from tiedlm.model.config import LstmConfig, ShapeConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.lstm import Lstm, LstmLayer, VariationalDropout
@@ -225,7 +225,7 @@ def test_a_carried_state_reads_each_token_once_and_windows_begin_from_nothing(mo
 def footprint(precision: Any, seq_len: int = T, **changes: Any) -> Footprint:
     training = TrainingConfig.model_validate({"steps": 1, "batch_size": 4, "learning_rate": 1.0, "optimizer": "sgd"})
     where = Target("cpu", precision, 4)
-    return predict_peak(shape(**changes), training, where, vocab_size=500, seq_len=seq_len, max_seq_len=seq_len)
+    return forecast_peak(shape(**changes), training, where, vocab_size=500, seq_len=seq_len, max_seq_len=seq_len)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

@@ -10,7 +10,7 @@ from tiedlm.data.batches import Batches
 from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import resolve_machine
+from tiedlm.training.machine import resolve_machine
 from tiedlm.training.record import StepRecord
 from tiedlm.training.trainer import Trainer
 

@@ -26,7 +26,7 @@ from tiedlm.model.language_model import build_model
 from tiedlm.talk import SILENT
 from tiedlm.training.checkpoint import Snapshot, load_newest, load_step, rotate, save, validated, whats_wrong
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import resolve_machine
+from tiedlm.training.machine import resolve_machine
 from tiedlm.training.trainer import Trainer
 
 V, T = 97, 32

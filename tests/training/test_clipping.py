@@ -18,7 +18,7 @@ from tiedlm.kernels.nll import IGNORED
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.training.clipping import gradient_norm
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.step import LossShare
+from tiedlm.training.step import MicroBatchLoss
 from tiedlm.training.trainer import Trainer
 
 STRATEGIES: list[dict[str, Any]] = [
@@ -118,7 +118,7 @@ def test_the_z_loss_is_in_the_objective_with_its_gradient(tying: dict[str, Any])
 
 def test_the_z_loss_is_not_in_the_nll_beside_the_objective() -> None:
     plain, treated = tiny_training(TIED), tiny_training(TIED, z_loss=0.1)
-    results = [some.training_step(LossShare(*batch(some), 128, 1)) for some in (plain, treated)]
+    results = [some.training_step(MicroBatchLoss(*batch(some), 128, 1)) for some in (plain, treated)]
     assert torch.equal(results[0][1], results[1][1]) and not results[1][1].requires_grad
     assert results[1][0] > results[0][0]
     assert torch.equal(plain.model.token_nll(*batch(plain)), treated.model.token_nll(*batch(treated)))

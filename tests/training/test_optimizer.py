@@ -11,8 +11,8 @@ from tiedlm.model.config import TransformerConfig
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.parameters import parameter_parts
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.machine import Machine
 from tiedlm.training.optimizer import build_optimizer, copy_optimizer_state, parameter_groups, start_optimizer_state
-from tiedlm.training.precision import Machine
 
 
 def tiny(tying: str) -> LanguageModel:

@@ -21,7 +21,7 @@ from tiedlm.run.reopen import evaluate_run, generate_text
 from tiedlm.talk import SILENT
 from tiedlm.training import checkpoint
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import resolve_machine
+from tiedlm.training.machine import resolve_machine
 from tiedlm.training.recurrent_state import RecurrentState
 from tiedlm.training.trainer import Trainer
 

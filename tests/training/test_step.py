@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from tests.support.tying_runs import TIED, UNTIED, T, V, tiny_model, tiny_training
-from tiedlm.training.precision import Machine
-from tiedlm.training.step import HeadGradient, LossShare, OutputGradient, TrainingStep
+from tiedlm.training.machine import Machine
+from tiedlm.training.step import HeadGradient, MicroBatchLoss, OutputGradient, TrainingStep
 
 CPU = Machine(torch.device("cpu"), "fp32", compile=False)
 SOFT: dict[str, Any] = {"type": "soft", "strength": 0.5}
@@ -24,7 +24,7 @@ def test_the_caller_says_which_share_of_the_penalty_is_added() -> None:
     """So that of several ranks one adds it, and not each."""
     step = TrainingStep(tiny_model(SOFT), CPU)
     ids, targets = batch()
-    without, half, all_of_it = (step(LossShare(ids, targets, 128, shares))[0] for shares in (None, 2, 1))
+    without, half, all_of_it = (step(MicroBatchLoss(ids, targets, 128, shares))[0] for shares in (None, 2, 1))
     penalty = step.model.tying.penalty()
     assert penalty is not None
     assert torch.equal(all_of_it, without + penalty) and torch.equal(half, without + penalty / 2)
@@ -37,7 +37,7 @@ def test_a_head_gradient_is_all_that_is_missing_in_the_others(tying: dict[str, A
     kept = HeadGradient()
     for rows in (slice(0, 1), slice(1, 4)):
         for step, head_gradient in ((plain, None), (apart, kept)):
-            step(LossShare(ids[rows], targets[rows], 128, head_gradient=head_gradient))[0].backward()
+            step(MicroBatchLoss(ids[rows], targets[rows], 128, head_gradient=head_gradient))[0].backward()
     assert kept.total is not None and kept.total.shape == (V, apart.model.tying.output_weight().shape[1])
     given = apart(OutputGradient(kept.total.clone(), torch.tensor(1.0, dtype=torch.float64)))
     assert given[0].item() == given[1].item() == 0
@@ -99,7 +99,7 @@ def test_compiling_the_step_compiles_the_decoder_and_changes_no_bit() -> None:
 
     plain, compiled = (TrainingStep(tiny_model(TIED), CPU) for _ in range(2))
     compiled.compile(backend=noted)
-    terms = [step(LossShare(*batch(), 128, 1)) for step in (plain, compiled)]
+    terms = [step(MicroBatchLoss(*batch(), 128, 1)) for step in (plain, compiled)]
     assert len(graphs) == 1 and torch.equal(terms[0][0], terms[1][0])
     assert torch.equal(plain.model.token_nll(*batch()), compiled.model.token_nll(*batch())), "scoring goes the same way"
     weights = {name for name, _ in compiled.named_parameters()}

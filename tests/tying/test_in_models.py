@@ -19,12 +19,12 @@ from tests.support.strategies import STRATEGIES
 from tests.support.tying_runs import TIED, UNTIED, D, T, V, losses, shape, state, tiny_model, tiny_training
 from tiedlm.evaluation.perplexity import score_tokens
 from tiedlm.forecast.footprint import Footprint
-from tiedlm.forecast.memory import Target, predict_peak
+from tiedlm.forecast.memory import Target, forecast_peak
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.model.parameters import count_parameters, hash_body, hash_input_embedding
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import Machine
-from tiedlm.training.step import LossShare, TrainingStep
+from tiedlm.training.machine import Machine
+from tiedlm.training.step import MicroBatchLoss, TrainingStep
 from tiedlm.tying.build import build_tying
 
 EACH = pytest.mark.parametrize("tying", STRATEGIES, ids=lambda raw: "-".join(map(str, raw.values())))
@@ -217,7 +217,7 @@ def test_a_penalty_joins_the_loss_once_a_step_and_no_score(tying: dict[str, Any]
     ids_to_score = whole.batches.batch(0)[0].flatten()
     scores = score_tokens(whole.model, ids_to_score, seq_len=T, stride=T, batch_size=2)
     step = TrainingStep(whole.model, Machine(torch.device("cpu"), "fp32", compile=False))
-    assert step(LossShare(ids, targets, targets.numel(), 1))[1].item() == pytest.approx(
+    assert step(MicroBatchLoss(ids, targets, targets.numel(), 1))[1].item() == pytest.approx(
         nll.item() * targets.numel(), rel=1e-6
     )
     assert [whole.advance().loss, parts.advance().loss] == pytest.approx([expected] * 2, rel=1e-6)
@@ -235,7 +235,7 @@ def known_footprint(written: str, micro_batch_size: int) -> Footprint:
     tying = json.loads(written)
     training = TrainingConfig(steps=1, batch_size=4, learning_rate=1e-3)
     target = Target("cpu", "fp32", micro_batch_size)
-    found = predict_peak(shape(tying), training, target, vocab_size=5000, seq_len=T, max_seq_len=T)
+    found = forecast_peak(shape(tying), training, target, vocab_size=5000, seq_len=T, max_seq_len=T)
     assert found.reason is None and found.peak_bytes is not None
     return found
 
@@ -266,7 +266,7 @@ def test_where_the_body_is_most_of_the_model_a_penalty_costs_nothing_at_the_peak
     """Its way back comes last, when the activations are gone: two matrices beside them would show."""
     training, target = TrainingConfig(steps=1, batch_size=4, learning_rate=1e-3), Target("cpu", "fp32", 4)
     peaks = [
-        predict_peak(shape(tying, num_layers=6), training, target, vocab_size=V, seq_len=T, max_seq_len=T).peak_bytes
+        forecast_peak(shape(tying, num_layers=6), training, target, vocab_size=V, seq_len=T, max_seq_len=T).peak_bytes
         for tying in ({"type": "soft"}, {"type": "progressive", "penalty_from": 0.0}, UNTIED)
     ]
     assert peaks == pytest.approx([peaks[-1]] * 3, abs=128)

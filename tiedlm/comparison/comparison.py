@@ -8,7 +8,7 @@ from pydantic import ValidationError, create_model
 from tiedlm.comparison.analyses.all import ANALYSES
 from tiedlm.comparison.analyses.budget import Budget
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.summary import VariantSummary
+from tiedlm.comparison.variant_summary import VariantSummary
 from tiedlm.comparison.verdict import Conditions
 from tiedlm.config.base import Config, ConfigError, Problem
 from tiedlm.experiment.tuning import Tuning

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal
 
-from tiedlm.comparison.documents import OverText, over_text
+from tiedlm.comparison.bootstrap import OverText, over_text
 from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
 from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.stored_scores import ScoresOf
-from tiedlm.comparison.summary import has_split
+from tiedlm.comparison.variant_summary import has_split
 from tiedlm.config.base import Config, execution_keys
 from tiedlm.run.config import RunConfig
 from tiedlm.run.result import RunResult

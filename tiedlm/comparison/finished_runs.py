@@ -10,7 +10,7 @@ from tiedlm.comparison.contrast import COMPARED_SPLITS, Difference, contrasts
 from tiedlm.comparison.judgement import judge
 from tiedlm.comparison.question import Question, default_primary
 from tiedlm.comparison.stored_scores import ScoresOf
-from tiedlm.comparison.summary import has_split
+from tiedlm.comparison.variant_summary import has_split
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.run.config import Added
 from tiedlm.run.result import RunResult

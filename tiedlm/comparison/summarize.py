@@ -6,7 +6,7 @@ from typing import Any
 from tiedlm.comparison.analyses.all import ANALYSES
 from tiedlm.comparison.comparison import EDITION, Comparison, Pending
 from tiedlm.comparison.finished_runs import FinishedRuns
-from tiedlm.comparison.summary import summarize_variant
+from tiedlm.comparison.variant_summary import summarize_variant
 from tiedlm.comparison.verdict import Conditions, conditions_in_words, statements
 from tiedlm.run.result import RunFailure
 

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tiedlm.comparison.documents import bootstrap_ratios
+from tiedlm.comparison.bootstrap import bootstrap_ratios
 from tiedlm.comparison.statistics import Interval, mean
 from tiedlm.comparison.stored_scores import ScoresOf, TokenScores, UnusableScoresError, read_scores, read_types
 from tiedlm.run.result import RunResult

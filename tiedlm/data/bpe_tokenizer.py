@@ -6,7 +6,7 @@ from typing import Any
 
 from tiedlm.data.config import BpeTokenizer
 from tiedlm.data.documents import Row
-from tiedlm.data.known_parts import KnownParts
+from tiedlm.data.encoding_cache import KnownParts
 from tiedlm.data.library_tokenizer import LibraryTokenizer
 from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, batches_of, fewer_types, pieces, tokens_of
 from tiedlm.files import write_atomic

@@ -7,7 +7,7 @@ from tiedlm.config.base import ConfigError, Problem
 from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.run_texts import RunTexts
-from tiedlm.run.fit import check_fits
+from tiedlm.run.check_text import check_fits_text
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.run.loggers import check_loggers
@@ -33,7 +33,7 @@ def carry_out(
         talk.say(f"{prefix}{note}")
     for each in (run, *siblings):
         if each.config.data == run.config.data:
-            check_fits(each.config, data)
+            check_fits_text(each.config, data)
     run_in_child(run, cache_dir=texts.cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.counts_cache import CountsCache
 from tiedlm.experiment.match import with_matches
-from tiedlm.experiment.noise_floor import with_noise_floor
+from tiedlm.experiment.redrawn_baseline import with_noise_floor
 from tiedlm.experiment.tune import with_tuned
 from tiedlm.run.layout import Layout
 from tiedlm.talk import Talk

@@ -26,8 +26,8 @@ from tiedlm.training.accumulate import accumulate_gradients
 from tiedlm.training.clipping import OutputPath
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.device_batches import MicroBatch
+from tiedlm.training.machine import Machine, PrecisionName
 from tiedlm.training.optimizer import start_optimizer_state
-from tiedlm.training.precision import Machine, PrecisionName
 from tiedlm.training.step import build_step
 from tiedlm.training.update import build_update
 
@@ -44,7 +44,7 @@ class Target:
     micro_batch_size: int
 
 
-def predict_peak(
+def forecast_peak(
     model: ModelConfig, training: TrainingConfig, target: Target, *, vocab_size: int, seq_len: int, max_seq_len: int
 ) -> Footprint:
     """The footprint of a step on windows of `seq_len` tokens; without figures but with the reason where torch fails."""

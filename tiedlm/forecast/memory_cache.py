@@ -12,11 +12,11 @@ from tiedlm.config.base import memory_settings
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.forecast.footprint import Footprint
-from tiedlm.forecast.memory import Target, predict_peak
+from tiedlm.forecast.memory import Target, forecast_peak
 from tiedlm.forecast.sources import sources_sha256
 from tiedlm.model.config import ModelConfig
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import PrecisionName, resolve_machine
+from tiedlm.training.machine import PrecisionName, resolve_machine
 
 
 def forecast_step(
@@ -36,7 +36,7 @@ def forecast_step(
     kept = _read(file)
     if kept is not None:
         return kept
-    made = predict_peak(model, training, target, vocab_size=vocab_size, seq_len=seq_len, max_seq_len=max_seq_len)
+    made = forecast_peak(model, training, target, vocab_size=vocab_size, seq_len=seq_len, max_seq_len=max_seq_len)
     if made.peak_bytes is not None:
         with suppress(RunError):  # where nothing can be kept it is made anew each time
             write_atomic(file, made.model_dump_json())

@@ -16,7 +16,7 @@ PARTS = (
     "initialization.py",
     "kernels",
     "model",
-    "progress.py",
+    "progress_bar.py",
     "streams.py",
     "talk.py",
     "training",

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from tiedlm.forecast.footprint import CATEGORIES, Footprint, Phase
-from tiedlm.training.step import LossShare, OutputGradient, TrainingStep
+from tiedlm.training.step import MicroBatchLoss, OutputGradient, TrainingStep
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class StorageTracker(TorchDispatchMode):
     def watch_phases(self, step: TrainingStep) -> None:
         """Set the phase by the calls of `step`, after each of which its backward pass comes."""
 
-        def begin(_: nn.Module, arguments: tuple[LossShare | OutputGradient]) -> None:
+        def begin(_: nn.Module, arguments: tuple[MicroBatchLoss | OutputGradient]) -> None:
             (term,) = arguments
-            if isinstance(term, OutputGradient):  # on the way back, after all micro-batches
+            if isinstance(term, OutputGradient):  # part of the backward pass, after all micro-batches
                 return
             self.phase = "forward"
             if term.head_gradient is not None and self.hold_gradient not in term.head_gradient.hooks:

@@ -1,8 +1,8 @@
 """Causal attention, with a kernel of our own for a short window in bf16 on a CPU.
 
-There torch's fused kernel is slow, above all on the way back. `short_attention` must equal `plain_attention`. It forms
-the attention weights on the way forward and again on the way back, some heads and rows at a time. All else is matrix
-products over pairs of positions, most of which causality does not forbid. Scores are fp32 as in the fused kernel:
+There torch's fused kernel is slow, above all in the backward pass. `short_attention` must equal `plain_attention`. It
+computes the attention weights in the forward pass and again in the backward pass, in blocks of heads and query rows,
+each against the keys up to its last row, so that little masked work is wasted. Scores are fp32 as in the fused kernel:
 rounded to bf16 they cost two to four times its error.
 """
 
@@ -23,7 +23,7 @@ MAX_LENGTH = 512
 _ROWS = 128
 """Queries that are taken together; keys that come after the last of them are left out."""
 _ENTRIES = 1 << 21
-"""Attention weights that are formed at once, at most or of one head."""
+"""Attention weights in a block, at most; one head may have more."""
 _TRACED_GROUPS = 2
 """Groups of heads in a trace: all further ones reuse the memory of these."""
 
@@ -47,7 +47,7 @@ def plain_attention(query: Tensor, key: Tensor, value: Tensor, dropout: float = 
 
 
 def _is_short_in_bf16(query: Tensor) -> bool:
-    """Whether torch's own attention would be slow on the way back."""
+    """Whether torch's own attention would be slow in the backward pass."""
     is_short = query.numel() > 0 and query.shape[2] <= MAX_LENGTH
     return query.dtype == torch.bfloat16 and is_short and device_type(query) == "cpu"
 
@@ -59,7 +59,7 @@ def short_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 class _ShortAttention(torch.autograd.Function):
-    """Keeps its inputs for the way back, and no attention weight."""
+    """Saves its inputs for the backward pass, and no attention weight."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -104,20 +104,19 @@ class _AttentionWeights:
         heads_at_once = min(num_heads, max(1, _ENTRIES // (longest * length)))
         self.groups = _slices(num_heads, heads_at_once)[: _TRACED_GROUPS if is_traced() else None]
         self._buffer = query.new_empty(heads_at_once * longest * length, dtype=torch.float32)
-        self._future = query.new_full((longest, longest), -math.inf, dtype=torch.float32).triu_(1)
+        self._causal_mask = query.new_full((longest, longest), -math.inf, dtype=torch.float32).triu_(1)
 
     def blocks(self, query: Tensor, key: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
-        """Of some heads (H, T, A) some rows at a time, the last ones first: which rows, the positions that they see,
-        and their weights (H, R, S).
+        """Of queries and keys (H, T, A), last rows first: the rows, the keys they see, and their weights (H, R, S).
 
-        The last rows see all positions: the gradients of all keys and values begin with theirs.
+        The last rows see all keys, so that the gradients of all keys and values begin with theirs.
         """
         scaled, wide_key = query.float() * self.scale, key.float()
         for rows in reversed(self.rows):
             seen, num_rows = slice(0, rows.stop), rows.stop - rows.start
             scores = self._buffer[: len(query) * num_rows * rows.stop].view(-1, num_rows, rows.stop)
             torch.bmm(scaled[:, rows], wide_key[:, seen].transpose(1, 2), out=scores)
-            scores[..., rows] += self._future[:num_rows, :num_rows]
+            scores[..., rows] += self._causal_mask[:num_rows, :num_rows]
             yield rows, seen, torch.softmax(scores, -1, out=scores).to(query.dtype)
 
 

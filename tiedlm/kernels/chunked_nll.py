@@ -1,8 +1,8 @@
-"""The autograd function behind `nll.objective`: rows of scores in chunks, gradients formed on the way forward.
+"""The autograd function behind `nll.objective`: cross-entropy in chunks of rows, gradients in the forward pass.
 
-Each chunk leaves behind its share of the gradients instead of its logits. A chunk is as long as matrix products like
-it; its softmax is taken a few rows at a time, in fp32, while they are in the processor's cache. Value and gradients
-must equal those of `nll.full_objective`.
+Each chunk adds its share to the gradients, and its logits are overwritten by the next chunk. The rows of a chunk are as
+many as suit a matrix product (see chunk_sizes); its softmax is taken a few rows at a time, in fp32, while they are in
+the processor's cache. Value and gradients must equal those of `nll.full_objective`.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from tiedlm.data.batches import IGNORED
-from tiedlm.kernels import chunks
+from tiedlm.kernels import chunk_sizes
 from tiedlm.kernels.gradient_buffers import gradient_buffer
 from tiedlm.kernels.tracing import device_type, is_traced
 
@@ -38,14 +38,14 @@ def chunked_objective(hidden: Tensor, weight: Tensor, bias: Tensor | None, setti
 
 
 def training_rows(weight: Tensor, dtype: torch.dtype) -> int:
-    """The most rows of a chunk. In fp16 few: sums over more rows may overflow, before any loss scale joins."""
-    return chunks.MIN_ROWS if dtype == torch.float16 else chunks.max_rows(weight, chunks.CHUNK_ENTRIES)
+    """The most rows of a chunk. In fp16 few: sums over more rows may overflow before they are scaled."""
+    return chunk_sizes.MIN_ROWS if dtype == torch.float16 else chunk_sizes.max_rows(weight, chunk_sizes.CHUNK_ENTRIES)
 
 
 class _ChunkedNll(torch.autograd.Function):
-    """Forms the gradients on the way forward and multiplies them by the upstream gradient on the way back.
+    """Forms the gradients in the forward pass and multiplies them by the upstream gradient in the backward pass.
 
-    In fp16 the divisor joins on the way back: divided first, small probabilities would vanish.
+    In fp16 the division by `divisor` waits for the backward pass: divided first, small probabilities would vanish.
     """
 
     @staticmethod
@@ -57,22 +57,22 @@ class _ChunkedNll(torch.autograd.Function):
         needs_hidden, needs_weight, needs_bias = needs
         is_half = dtype == torch.float16
         ctx.late_divisor, early_divisor = (settings.divisor, 1.0) if is_half else (1.0, settings.divisor)
-        all_rows = chunks.slices(num_rows, settings.chunk_rows or training_rows(weight, dtype))
+        all_rows = chunk_sizes.slices(num_rows, settings.chunk_rows or training_rows(weight, dtype))
         with torch.autocast(hidden.device.type, enabled=False):
             matrix = weight.to(dtype)
             hidden_grad = torch.empty_like(hidden, dtype=dtype) if needs_hidden else None
             weight_grad: Tensor | None = torch.zeros_like(weight) if needs_weight and not all_rows else None
             softmax = _Softmax(settings, bias, early_divisor, needs_bias=needs_bias)
             scores_buffer = hidden.new_empty(all_rows[0].stop if all_rows else 0, len(weight), dtype=dtype)
-            for rows in chunks.shortened(all_rows):
+            for rows in chunk_sizes.shortened(all_rows):
                 chunk = hidden[rows].to(dtype)
                 scores = _scores(chunk, matrix, scores_buffer[: len(chunk)])
-                errors = softmax.errors_(scores, rows, any(needs))
+                logit_grads = softmax.to_gradients_(scores, rows, any(needs))
                 if hidden_grad is not None:
-                    torch.mm(errors, matrix, out=hidden_grad[rows])
+                    torch.mm(logit_grads, matrix, out=hidden_grad[rows])
                 if needs_weight:
-                    scored = chunk * softmax.scored[rows].unsqueeze(1)
-                    weight_grad = _added(weight_grad, weight, errors, scored)
+                    without_ignored = chunk * softmax.scored[rows].unsqueeze(1)
+                    weight_grad = _added(weight_grad, weight, logit_grads, without_ignored)
             if hidden_grad is not None:
                 hidden_grad *= softmax.scored.unsqueeze(1)
             nll, penalty = softmax.nll.sum(), softmax.penalty.sum()
@@ -93,12 +93,11 @@ class _ChunkedNll(torch.autograd.Function):
 
 
 class _Softmax:
-    """What becomes of the scores of a chunk, a few rows at a time and in fp32 or better.
+    """Computes nll and z-loss of each row and overwrites its logits with d(loss)/d(logits) / `divisor`.
 
-    Of every row its nll and its share of the z-loss; and its scores are overwritten by the gradient of both by them,
-    over the divisor ("errors"): of the nll that is softmax minus the one-hot target. With the penalty c L^2, L the log
-    of the row's sum, the softmax weighs 1 + 2 c L. A cap has the slope 1 - tanh^2. Errors of ignored targets hold any
-    values: the caller multiplies by `scored` where that takes fewer multiplications.
+    A few rows at a time, in fp32 or better. The gradient of the nll is softmax - one_hot(target). The z-loss c L^2,
+    with L = logsumexp, scales the softmax by 1 + 2 c L. A softcap multiplies by 1 - tanh^2. The gradients of rows whose
+    target is ignored hold any values: the caller multiplies by `scored`, where that takes fewer multiplications.
     """
 
     def __init__(self, settings: Settings, bias: Tensor | None, divisor: float, *, needs_bias: bool) -> None:
@@ -112,59 +111,61 @@ class _Softmax:
         self.penalty = torch.zeros_like(self.nll)
         self.bias_grad = torch.zeros_like(bias, dtype=self._wide) if needs_bias and bias is not None else None
 
-    def errors_(self, scores: Tensor, rows: slice, needs_errors: bool) -> Tensor:
-        """`scores` (R, V) of `rows`, overwritten by their errors where these are needed."""
-        fitting = chunks.size_for(scores, chunks.SOFTMAX_ENTRIES) // scores.shape[1]
+    def to_gradients_(self, scores: Tensor, rows: slice, needs_gradients: bool) -> Tensor:
+        """`scores` (R, V) of `rows`, overwritten by their gradients where these are needed."""
+        fitting = chunk_sizes.size_for(scores, chunk_sizes.SOFTMAX_ENTRIES) // scores.shape[1]
         size = max(1, min(fitting, len(scores)))
         if self._buffers is None:
             one, other = (scores.new_empty(size, scores.shape[1], dtype=self._wide) for _ in range(2))
             self._buffers = one, other
-        for block in chunks.shortened(chunks.slices(len(scores), size)):
-            self._block_errors_(scores[block], slice(rows.start + block.start, rows.start + block.stop), needs_errors)
+        for block in chunk_sizes.shortened(chunk_sizes.slices(len(scores), size)):
+            self._block_gradients_(
+                scores[block], slice(rows.start + block.start, rows.start + block.stop), needs_gradients
+            )
         return scores
 
-    def _block_errors_(self, scores: Tensor, rows: slice, needs_errors: bool) -> None:
+    def _block_gradients_(self, scores: Tensor, rows: slice, needs_gradients: bool) -> None:
         assert self._buffers is not None
-        wide, errors = (buffer[: len(scores)] for buffer in self._buffers)
+        wide, logit_grads = (buffer[: len(scores)] for buffer in self._buffers)
         wide.copy_(scores)
         if self._bias is not None:
             wide += self._bias
         cap_(wide, self._softcap)
         scored, columns = self.scored[rows], self._columns[rows]
-        torch.softmax(wide, -1, out=errors)  # (r, V)
+        torch.softmax(wide, -1, out=logit_grads)  # (r, V)
         # the largest probability is at least 1 / V, so its log is as good as the log of the sum; and the largest score
         # is subtracted first, or a large offset of all scores would take the digits of a small nll
-        largest, beyond = wide.amax(-1), -errors.amax(-1).log()  # (r,)
+        largest, beyond = wide.amax(-1), -logit_grads.amax(-1).log()  # (r,)
         nll = (largest - wide.gather(1, columns).squeeze(1)) + beyond
         self.nll[rows] = nll.where(scored, 0.0)
         if self._z_loss:
             log_sums = (largest + beyond).where(scored, 0.0)
             self.penalty[rows] = self._z_loss * log_sums.square()
-        if not needs_errors:
+        if not needs_gradients:
             return
         if self._z_loss:
-            errors *= (1 + 2 * self._z_loss * log_sums).unsqueeze(1)
-        errors.scatter_add_(1, columns, errors.new_full(columns.shape, -1.0))
+            logit_grads *= (1 + 2 * self._z_loss * log_sums).unsqueeze(1)
+        logit_grads.scatter_add_(1, columns, logit_grads.new_full(columns.shape, -1.0))
         if self._softcap is not None:
-            errors *= wide.div_(self._softcap).square_().neg_().add_(1)
+            logit_grads *= wide.div_(self._softcap).square_().neg_().add_(1)
         if self.bias_grad is not None:
-            self.bias_grad.addmv_(errors.t(), scored.to(self._wide) / self._divisor)
-        scores.copy_(errors.mul_(1 / self._divisor))  # one pass for both takes longer on a CPU
+            self.bias_grad.addmv_(logit_grads.t(), scored.to(self._wide) / self._divisor)
+        scores.copy_(logit_grads.mul_(1 / self._divisor))  # one pass for both takes longer on a CPU
 
 
 def _scores(chunk: Tensor, matrix: Tensor, buffer: Tensor) -> Tensor:
     """chunk (R, E) by matrix (V, E), written into `buffer` (R, V)."""
-    for tokens in chunks.blocks(matrix):
+    for tokens in chunk_sizes.blocks(matrix):
         torch.mm(chunk, matrix[tokens].t(), out=buffer[:, tokens])
     return buffer
 
 
-def _added(gradient: Tensor | None, weight: Tensor, errors: Tensor, chunk: Tensor) -> Tensor:
+def _added(gradient: Tensor | None, weight: Tensor, logit_grads: Tensor, chunk: Tensor) -> Tensor:
     """`gradient` of `weight` (V, E) and the share of a chunk: a new one from the first, in fp32 or better."""
     is_first = gradient is None
     total = gradient_buffer(weight, at_least_fp32(chunk.dtype)) if gradient is None else gradient
-    for tokens in chunks.blocks(weight):
-        block, across = total[tokens], errors[:, tokens].t()
+    for tokens in chunk_sizes.blocks(weight):
+        block, across = total[tokens], logit_grads[:, tokens].t()
         if total.dtype == chunk.dtype:
             torch.mm(across, chunk, out=block) if is_first else block.addmm_(across, chunk)
         elif is_first:

@@ -1,7 +1,8 @@
-"""A linear map that keeps for the way back what it cannot form again, and no more.
+"""A linear layer with selective activation recomputation.
 
-Of a product torch keeps both factors as they went into it: the input, and in 16 bits a copy of the matrix. Where the
-input is a norm or an activation of a tensor that is kept anyway, it is cheap to form twice. `linear` must equal
+For the backward pass of a product torch saves both factors: the input, and under autocast a 16-bit copy of the weight.
+Here an input that is the output of a norm or an activation, and the 16-bit copy, are recomputed in the backward pass
+instead of saved: both are cheap, and what they are computed from is in memory anyway. `linear` must equal
 `F.linear` under autocast, which is the plain function, and `recomputable(function, source)` must equal
 `function(source)`.
 """
@@ -24,7 +25,7 @@ _MARK = "_recomputation"
 
 @dataclass(frozen=True)
 class _Recomputation:
-    """How a tensor is formed again from a `source` without gradient; `version` tells whether it was changed since."""
+    """How to recompute a tensor from `source`, without gradient; `version` tells of later changes in place."""
 
     function: Callable[[Tensor], Tensor]
     source: Tensor
@@ -32,9 +33,9 @@ class _Recomputation:
 
 
 def recomputable(function: Callable[[Tensor], Tensor], source: Tensor) -> Tensor:
-    """`function(source)`, which a `linear` that reads it does not keep but forms again from `source`.
+    """`function(source)`, which a `linear` that reads it recomputes in the backward pass instead of saving it.
 
-    `function` must give the same again on the way back, and `source` must not be changed in place until then.
+    `function` must give the same result then, and `source` must not be changed in place until then.
     """
     result = function(source)
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
@@ -50,18 +51,20 @@ def linear(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     is_mixed, low = torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
     mode = torch.autocast(device, enabled=is_mixed, dtype=low)
     dtype = low if is_mixed else hidden.dtype
-    # cast here, for autocast would hold its copy of the matrix until the way forward is at its end
+    # cast here: autocast would hold its copy of the matrix until the end of the forward pass
     factor, matrix, detached = hidden.to(dtype), weight.to(dtype), weight.detach()
-    again: dict[int, Callable[[], Tensor]] = {}  # by storage: the hooks live on, and must hold no tensor for it
+    recompute: dict[
+        int, Callable[[], Tensor]
+    ] = {}  # by storage key: a tensor here would be kept alive until the backward pass
     recomputation: _Recomputation | None = getattr(hidden, _MARK, None)
     if recomputation is not None and recomputation.version == hidden._version:
         function, source = recomputation.function, recomputation.source
-        again[storage_key(factor)] = lambda: function(source).to(dtype)
+        recompute[storage_key(factor)] = lambda: function(source).to(dtype)
     if matrix is not weight and factor.numel() // factor.shape[-1] >= MANY_ROWS:
-        again[storage_key(matrix)] = lambda: detached.to(dtype)
+        recompute[storage_key(matrix)] = lambda: detached.to(dtype)
 
     def keep(tensor: Tensor) -> Kept:
-        form = again.get(storage_key(tensor))
+        form = recompute.get(storage_key(tensor))
         return tensor if form is None else _like(tensor, form, mode)
 
     with saved_tensors_hooks(keep, _form):

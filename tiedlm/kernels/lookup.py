@@ -1,4 +1,4 @@
-"""The rows of a table that ids name, and a gradient that needs no second matrix where the head reads the same table.
+"""Embedding lookup. Where the head reads the same table, the gradients of both are added without a second V x E matrix.
 
 V rows, E width. `lookup` must equal `F.embedding`, which is the plain function, and `table_view` a plain view.
 """
@@ -18,7 +18,7 @@ from tiedlm.kernels.tracing import device_type, is_traced
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:
     """Rows of table (V, E) by ids (B, T): (B, T, E)."""
-    reads = None if torch.compiler.is_compiling() else _READS.get()
+    reads = None if torch.compiler.is_compiling() else _LOOKUPS.get()
     if reads is None or device_type(table) != "cpu":  # a GPU would wait to know how many different rows there are
         return F.embedding(ids, table.view_as(table))
     return reads.lookup(table, ids)
@@ -26,12 +26,12 @@ def lookup(table: Tensor, ids: Tensor) -> Tensor:
 
 def table_view(table: Tensor) -> Tensor:
     """The table (V, E) as the head reads it: a view with an autograd node of its own."""
-    reads = None if torch.compiler.is_compiling() else _READS.get()
+    reads = None if torch.compiler.is_compiling() else _LOOKUPS.get()
     view = None if reads is None else reads.view_of(table)
     return table.view_as(table) if view is None else view
 
 
-class TableReads:
+class TableLookups:
     """The lookups of one forward pass, each with a view of its table for a head that reads the same one."""
 
     def __init__(self) -> None:
@@ -56,22 +56,22 @@ class TableReads:
                 joined.value = True
 
 
-_READS: ContextVar[TableReads | None] = ContextVar("table_reads", default=None)
+_LOOKUPS: ContextVar[TableLookups | None] = ContextVar("table_reads", default=None)
 
 
 @contextmanager
-def one_pass() -> Iterator[TableReads]:
-    """Inside, tables are read for one forward pass; at its end call `TableReads.join`."""
-    reads = TableReads()
-    token = _READS.set(reads)
+def shared_tables() -> Iterator[TableLookups]:
+    """Inside the block, lookup and head of one forward pass may share a table; at its end call `TableLookups.join`."""
+    reads = TableLookups()
+    token = _LOOKUPS.set(reads)
     try:
         yield reads
     finally:
-        _READS.reset(token)
+        _LOOKUPS.reset(token)
 
 
 class _Joined:
-    """Whether the head's gradient comes to the same node as the lookup's."""
+    """Whether the gradient of the head comes to the same autograd node as that of the lookup."""
 
     value = False
 
@@ -79,9 +79,9 @@ class _Joined:
 class _Lookup(torch.autograd.Function):
     """The rows that ids name, and a view of the table; the gradients of both are added here.
 
-    Where they join, the gradient of the rows is no matrix of zeros with a few rows in it: those rows are added to the
-    view's gradient in place, or are a sparse matrix where that has none. The sums are the same to the last bit. Where
-    they do not, it is the gradient of `F.embedding`.
+    Where they join, the gradient of the rows is not materialized as a dense V x E matrix: the rows are added in place
+    to the gradient of the view, or make a sparse matrix where that has none. The sums are the same to the last bit.
+    Where they do not join, it is the gradient of `F.embedding`.
     """
 
     @staticmethod

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tiedlm.data.batches import IGNORED as IGNORED
-from tiedlm.kernels import chunks
+from tiedlm.kernels import chunk_sizes
 from tiedlm.kernels.chunked_nll import Settings, at_least_fp32, cap_, chunked_objective, training_rows
 
 
@@ -118,10 +118,10 @@ def _token_scores(
     groups = None if membership is None else membership.to(wide)
     mass = torch.zeros(len(targets), 0 if groups is None else groups.shape[1], dtype=wide, device=hidden.device)
     # chunks are smaller than in training: of fp32 scores, and of their softmax, more would be the peak of a run
-    size = chunk_rows or chunks.max_rows(weight, chunks.SOFTMAX_ENTRIES)
+    size = chunk_rows or chunk_sizes.max_rows(weight, chunk_sizes.SOFTMAX_ENTRIES)
     with torch.autocast(hidden.device.type, enabled=False):
         matrix, offset = weight.to(wide), None if bias is None else bias.to(wide)
-        for rows in chunks.slices(len(targets), size):
+        for rows in chunk_sizes.slices(len(targets), size):
             scores = cap_(F.linear(hidden[rows].to(wide), matrix, offset), softcap)  # (R, V)
             nll[rows] = F.cross_entropy(scores, targets[rows], ignore_index=IGNORED, reduction="none")
             if groups is not None:
@@ -139,7 +139,7 @@ def logits(hidden: Tensor, weight: Tensor, bias: Tensor | None = None, softcap: 
 
 def chunk_lengths(num_rows: int, weight: Tensor, dtype: torch.dtype) -> set[int]:
     """How many rows the chunks have in which `num_rows` go through in training."""
-    return {rows.stop - rows.start for rows in chunks.slices(num_rows, training_rows(weight, dtype))}
+    return {rows.stop - rows.start for rows in chunk_sizes.slices(num_rows, training_rows(weight, dtype))}
 
 
 def _capped(scores: Tensor, softcap: float | None) -> Tensor:

@@ -45,7 +45,7 @@ class LstmLayer(nn.Module):
         second = torch.zeros_like(self.bias) if self.recurrent_bias is None else self.recurrent_bias
         weights = [self.input_weight, self.recurrent_weight, self.bias, second]
         before = hidden.to(wide).unsqueeze(0), cell.to(wide).unsqueeze(0)
-        train = torch.is_grad_enabled()  # cuDNN keeps what the way back needs
+        train = torch.is_grad_enabled()  # cuDNN keeps what the backward pass needs
         outputs, hidden, cell = torch.lstm(inputs.to(wide), before, weights, True, 1, 0.0, train, False, True)
         return outputs, hidden.squeeze(0), cell.squeeze(0)
 

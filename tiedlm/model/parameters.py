@@ -63,7 +63,7 @@ def embedding_parameters(model: LanguageModel) -> list[nn.Parameter]:
 def flops_per_token(model: LanguageModel, seq_len: int) -> int:
     """Floating-point operations that one token of a window of `seq_len` costs in training.
 
-    Three times the way forward, since backward forms two products where forward forms one (Kaplan et al. 2020,
+    Three times the forward pass, since backward forms two products where forward forms one (Kaplan et al. 2020,
     section 2.1). Forward: two for each entry of a matrix that a token is multiplied with, the output embedding among
     them whether it is shared or not; and attention over the whole window (see the body). A lookup costs nothing.
     A test compares this with torch's own counter, which would take a second of imports here.

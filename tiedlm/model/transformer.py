@@ -10,7 +10,7 @@ from tiedlm.model.sharing import layer_order
 from tiedlm.model.state import State
 
 
-class LayerNorms(nn.Module):
+class DepthNorms(nn.Module):
     """The norms of one depth, where these are not the layer's own."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -20,7 +20,7 @@ class LayerNorms(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention, then feed-forward; each reads the normed stream and adds to the stream itself.
+    """Attention, then feed-forward; each reads the normed residual stream and adds to the stream.
 
     Its norms are None where every depth has its own.
     """
@@ -36,18 +36,18 @@ class Layer(nn.Module):
         self.feed_forward = build_feed_forward(config)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, hidden: Tensor, rotation: Rotation | None, norms: LayerNorms | None = None) -> Tensor:
+    def forward(self, hidden: Tensor, rotation: Rotation | None, norms: DepthNorms | None = None) -> Tensor:
         """hidden (B, T, D) -> (B, T, D), in the precision of `hidden` whatever the branches run in.
 
         `norms` are those of the depth, where the layer has none.
         """
-        depth = norms or self
-        hidden = hidden + self.dropout(self.attention(depth.attention_norm(hidden), rotation))
-        result: Tensor = hidden + self.dropout(self.feed_forward(depth.feed_forward_norm(hidden)))
+        norm_owner = self if norms is None else norms
+        hidden = hidden + self.dropout(self.attention(norm_owner.attention_norm(hidden), rotation))
+        result: Tensor = hidden + self.dropout(self.feed_forward(norm_owner.feed_forward_norm(hidden)))
         return result
 
     def forward_flops_per_token(self, seq_len: int) -> int:
-        """Two a matrix entry, and two for each product of a query with a key and of a weight with a value.
+        """2 FLOPs per weight, plus 4 T H A for the products of queries with keys and of attention weights with values.
 
         Every token is charged all `seq_len` positions, though causality spares it half of them: the usual convention
         (Chowdhery et al. 2022, PaLM, appendix B). Norms, biases, activations and softmax are not counted.
@@ -57,7 +57,7 @@ class Layer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Layers in a row, some of them perhaps several times.
+    """`num_layers` depths over possibly fewer stored layers: `order[depth]` is the index of the layer that acts there.
 
     Rotary positions, where there are any, are worked out once for all of them.
     """
@@ -68,7 +68,7 @@ class Transformer(nn.Module):
         self.rope = Rope(config.head_dim, config.rope_theta, config.rope_scaling) if rotary else None
         self.order = layer_order(config.layer_sharing, config.num_layers)
         self.layers = nn.ModuleList(Layer(config) for _ in range(max(self.order) + 1))
-        self.norms = nn.ModuleList(LayerNorms(config) for _ in self.order) if config.separate_norms else None
+        self.norms = nn.ModuleList(DepthNorms(config) for _ in self.order) if config.separate_norms else None
 
     def forward(self, hidden: Tensor, state: State | None = None) -> Tensor:
         """hidden (B, T, D) -> (B, T, D); what came before the window is not looked at, so a `state` stays as it is."""
@@ -79,7 +79,7 @@ class Transformer(nn.Module):
         return hidden
 
     def forward_flops_per_token(self, seq_len: int) -> int:
-        """Floating-point operations of one token's way forward through the layers, in a window of `seq_len`."""
+        """Floating-point operations of the forward pass of one token through the layers, in a window of `seq_len`."""
         costs = [layer.forward_flops_per_token(seq_len) for layer in self.modules() if isinstance(layer, Layer)]
         return sum(costs[stored] for stored in self.order)
 
@@ -127,5 +127,5 @@ def build_positions(config: TransformerConfig, max_seq_len: int) -> LearnedPosit
 
 
 def _residual_std(config: TransformerConfig) -> float:
-    """Scale of the maps that write to the stream: its variance should not grow with their number (GPT-2)."""
+    """Scale of the maps that write to the residual stream: its variance should not grow with their number (GPT-2)."""
     return float(config.init_std / (2 * config.num_layers) ** 0.5)

@@ -15,9 +15,9 @@ from tiedlm.model.parameters import count_parameters, hash_body, hash_input_embe
 from tiedlm.run.folder import raw_config
 from tiedlm.run.result import Corpus, CurvePoint, Effective, Hashes, Memory, RunResult, SplitResult
 from tiedlm.run.setup import Setup
+from tiedlm.training.counters import Progress
 from tiedlm.training.memory import Peaks
 from tiedlm.training.optimizer import is_fused
-from tiedlm.training.progress import Progress
 from tiedlm.training.trainer import Trainer
 
 _PACKAGES = ("tiedlm", "torch", "numpy", "tokenizers", "datasets")

@@ -19,7 +19,7 @@ from tiedlm.run.loggers import Resumed, Title, open_loggers
 from tiedlm.run.loop import train
 from tiedlm.run.metrics import MetricsFile
 from tiedlm.run.micro_batch import micro_batch_size
-from tiedlm.run.progress import ProgressWriter
+from tiedlm.run.progress_writer import ProgressWriter
 from tiedlm.run.result import RunFailure, RunResult, SplitResult
 from tiedlm.run.scores import Scorer
 from tiedlm.run.setup import build_trainer, set_up

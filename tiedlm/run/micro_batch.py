@@ -21,7 +21,7 @@ from tiedlm.run.layout import Run
 from tiedlm.run.probe import build_probe
 from tiedlm.run.process import call_worker, in_a_line
 from tiedlm.talk import Talk
-from tiedlm.training.precision import resolve_machine
+from tiedlm.training.machine import resolve_machine
 
 
 class Agreement(Config):

@@ -10,8 +10,8 @@ from tiedlm.errors import RunError
 from tiedlm.model.language_model import build_model
 from tiedlm.run.config import RunConfig
 from tiedlm.run.process import call_worker, in_a_line
+from tiedlm.training.machine import resolve_machine
 from tiedlm.training.memory import host_rss, keep_freed_memory, read_peaks, reset_peaks
-from tiedlm.training.precision import resolve_machine
 from tiedlm.training.trainer import Trainer
 
 

@@ -16,7 +16,7 @@ from tiedlm.run.folder import RunFolder
 from tiedlm.talk import SILENT, Talk
 from tiedlm.training.checkpoint import Snapshot, load_newest, load_step, validated
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import Machine, resolve_machine
+from tiedlm.training.machine import Machine, resolve_machine
 from tiedlm.training.trainer import Trainer
 
 

@@ -96,7 +96,7 @@ class OutputPath:
         assert gradient is not None  # the head has used the matrix
         norm = torch.linalg.vector_norm(gradient)
         factor = (self.limit * scaler.get_scale() / norm).clamp(max=1.0)
-        # what overflowed must not look as if it had not: the loop takes the step again, or stops
+        # what overflowed must not look as if it had not: the trainer repeats the step, or stops
         factor = torch.where(norm.isfinite(), factor, norm)
         term, _ = self.step(OutputGradient(gradient, factor))
         term.backward()

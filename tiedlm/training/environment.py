@@ -7,7 +7,7 @@ import torch
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import Machine, PrecisionName
+from tiedlm.training.machine import Machine, PrecisionName
 
 NUMERICS_VERSION = 4
 """Raised whenever the code rounds differently than before: a run that older code left half trained is not continued."""

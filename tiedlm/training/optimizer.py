@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import Machine
+from tiedlm.training.machine import Machine
 
 Group = dict[str, Any]
 EMBEDDINGS = "embeddings"

@@ -1,4 +1,4 @@
-"""The one module that training calls, and so the one that DDP and FSDP2 wrap."""
+"""The one module that training calls: whatever wraps a model for training (DDP, FSDP2, compile) wraps this one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.state import State
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.precision import Machine
+from tiedlm.training.machine import Machine
 from tiedlm.tying.head import FullHead, Head, LeanHead
 
 
@@ -39,13 +39,14 @@ class HeadGradient:
 
 
 @dataclass(frozen=True)
-class LossShare:
-    """A micro-batch and what of the loss of the global batch it stands for.
+class MicroBatchLoss:
+    """A micro-batch whose loss is to be computed, as its share of the loss of the global batch.
 
-    Micro-batches weigh by tokens and not each alike: `num_targets` counts the scored targets of the global batch. The
-    penalty is divided among `num_penalty_shares` micro-batches; None: this one adds nothing of it, as on all ranks but
-    one. A recurrent body starts from `state` and writes its last one to it. With a `head_gradient` the head's gradient
-    of the output embedding goes there and not to the parameters.
+    Its summed nll is divided by `num_targets`, the scored targets of the *global* batch, so that the shares of all
+    micro-batches add up to the mean loss. The penalty is divided among `num_penalty_shares` micro-batches; None: this
+    one adds nothing of it, for what must stand in the loss once, however many processes share a step. A recurrent body
+    starts from `state` and writes its last one to it. With a `head_gradient` the head's gradient of the output
+    embedding goes there and not to the parameters.
     """
 
     ids: Tensor  # (B, T)
@@ -76,7 +77,7 @@ class TrainingStep(nn.Module):
         self.z_loss = z_loss
         self.head = head
 
-    def forward(self, term: LossShare | OutputGradient) -> tuple[Tensor, Tensor]:
+    def forward(self, term: MicroBatchLoss | OutputGradient) -> tuple[Tensor, Tensor]:
         """A term of the loss and its nll without gradient, both ().
 
         The shares of all micro-batches add up to the loss, in which the penalty stands once and the z-loss as a mean
@@ -84,10 +85,10 @@ class TrainingStep(nn.Module):
         """
         if isinstance(term, OutputGradient):
             weight = self.model.tying.output_weight()
-            zero: Tensor = _WithGradient.apply(weight, term)  # type: ignore[no-untyped-call]
+            zero: Tensor = _InjectGradient.apply(weight, term)  # type: ignore[no-untyped-call]
             return zero, zero.detach()
         num_shares = term.num_penalty_shares
-        # first: its way back comes last, when the activations are gone
+        # built first, so that its backward pass runs last, after the activations are freed
         penalty = self.model.tying.penalty() if num_shares else None
         with self.machine.autocast():
             vectors, head = self.model.embed_with_head(term.ids, self.head)
@@ -109,8 +110,8 @@ def build_step(model: LanguageModel, machine: Machine, config: TrainingConfig) -
     return TrainingStep(model, machine, config.z_loss, FullHead if config.effective_head == "full" else LeanHead)
 
 
-class _WithGradient(torch.autograd.Function):
-    """A () zero that has a given gradient."""
+class _InjectGradient(torch.autograd.Function):
+    """Returns 0, (); its backward pass injects a precomputed gradient, which autograd carries into the parameters."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, given: OutputGradient) -> Tensor:

@@ -18,20 +18,20 @@ from tiedlm.training.accumulate import accumulate_gradients
 from tiedlm.training.checkpoint import Snapshot
 from tiedlm.training.clipping import OutputPath
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.counters import Progress
 from tiedlm.training.device_batches import Batch, DeviceBatches
 from tiedlm.training.environment import Environment
+from tiedlm.training.machine import Machine
 from tiedlm.training.memory import Peaks, read_peaks
 from tiedlm.training.optimizer import copy_optimizer_state, set_learning_rate, start_optimizer_state
-from tiedlm.training.precision import Machine
-from tiedlm.training.progress import Progress
 from tiedlm.training.record import StepRecord
 from tiedlm.training.recurrent_state import RecurrentState
 from tiedlm.training.schedule import Schedule
 from tiedlm.training.step import build_step
 from tiedlm.training.update import build_update
 
-WARM_UP_STEPS = 3
-"""The first steps of a process allocate, import and tune; they do not count for the speed."""
+UNTIMED_STEPS = 3
+"""The first steps of a process allocate memory and load kernels; they do not count for the speed."""
 _RANK = 0
 """The number of this process among those that train the run: there is one."""
 
@@ -135,7 +135,7 @@ class Trainer:
             batches_hash=batches_hash,
             loss=loss,
             seconds=seconds,
-            is_steady=self._steps_here > WARM_UP_STEPS,
+            counts_for_speed=self._steps_here > UNTIMED_STEPS,
         )
 
     def snapshot(self) -> Snapshot:

@@ -7,8 +7,8 @@ from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.parameters import embedding_parameters
 from tiedlm.training.clipping import GradientLimits
 from tiedlm.training.config import TrainingConfig
+from tiedlm.training.machine import Machine
 from tiedlm.training.optimizer import build_optimizer, parameter_groups
-from tiedlm.training.precision import Machine
 
 _MIN_LOSS_SCALE = 1e-3
 

@@ -4,12 +4,12 @@ import torch
 from torch import Tensor, nn
 
 from tiedlm.initialization import Draw, normal_
-from tiedlm.kernels.lookup import one_pass
+from tiedlm.kernels.lookup import shared_tables
 from tiedlm.tying.bookkeeping import Bookkeeping
 from tiedlm.tying.config import EmbeddingConfig
 from tiedlm.tying.head import Head, LeanHead
 from tiedlm.tying.input_path import InputPath
-from tiedlm.tying.start import Start
+from tiedlm.tying.table_init import Start
 
 ParameterPair = tuple[nn.Parameter, nn.Parameter]
 
@@ -23,11 +23,11 @@ class Tying(Bookkeeping):
     """The input and the output embedding of a language model, and what they share.
 
     B batch, T positions, V vocabulary, D model width, E width of the output embedding (D unless a strategy says
-    otherwise). A strategy must write `embed` and `output_weight`; it may write `project`, `output_bias`, `penalty` and
-    `set_progress`, and writes `initialize` where it has parameters. The rest it leaves as it is.
+    otherwise). A strategy must override `embed` and `output_weight`. It may override `project`, `output_bias`,
+    `penalty` and `set_progress`, and overrides `initialize` where it has parameters. It need not override the rest.
 
-    Constructors allocate, and parameters stay the same from then on. A shared matrix is one parameter; each use of it
-    is a view of its own, so that its two gradients can be told apart.
+    Constructors only allocate, values come from `initialize`, and parameters stay the same objects. A shared matrix is
+    one parameter; each use of it is a view of its own, so that its two gradients can be told apart.
     """
 
     def __init__(self, config: EmbeddingConfig, vocab_size: int, dim: int) -> None:
@@ -61,7 +61,7 @@ class Tying(Bookkeeping):
     def set_progress(self, fraction: float) -> list[ParameterPair]:
         """Called before every step with the fraction of the run that is done, 0 <= fraction < 1.
 
-        Returns (source, target) pairs whose optimizer state the loop copies.
+        Returns (source, target) pairs whose optimizer state the trainer copies.
         """
         return []
 
@@ -89,7 +89,7 @@ class Tying(Bookkeeping):
         """`embed` and `head` of one forward pass in training, whose gradients of a table that both read may join."""
         if torch.compiler.is_compiling():
             return self.embed(ids), self.head(softcap, kind)
-        with one_pass() as reads:
+        with shared_tables() as reads:
             vectors, head = self.embed(ids), self.head(softcap, kind)
         reads.join(head.weight)
         return vectors, head

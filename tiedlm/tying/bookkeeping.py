@@ -20,9 +20,9 @@ class Bookkeeping(nn.Module):
         return []
 
     def forward_flops_per_token(self) -> int:
-        """Floating-point operations of one token in the strategy's own maps on the way forward, without the scores."""
+        """FLOPs of one token in the strategy's own maps in the forward pass; those of the scores are not counted."""
         return 0
 
     def num_input_only(self) -> int:
-        """Of matrices from which both sides read, the entries that the output embedding leaves out."""
+        """Number of entries of partly shared matrices that only the input side uses."""
         return 0

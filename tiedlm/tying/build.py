@@ -13,7 +13,7 @@ from tiedlm.tying.partial import PartialDimensions, PartialVocabulary
 from tiedlm.tying.progressive import ProgressiveTie, ProgressiveUntie
 from tiedlm.tying.projected import Projected
 from tiedlm.tying.soft import Soft
-from tiedlm.tying.start import Start
+from tiedlm.tying.table_init import Start
 from tiedlm.tying.tied import Tied
 from tiedlm.tying.untied import Untied
 

@@ -34,9 +34,9 @@ class EmbeddingConfig(Config):
     """What every strategy has: the start, what happens to the input vectors, a bias per output row.
 
     `init` fills tables with a row per token: normal with `init_std`; xavier_uniform, which has a scale of its own;
-    by_frequency, normal with a smaller scale the more often the train split has the token (see tiedlm/tying/start).
-    In training `embedding_dropout` is the share of the vocabulary whose vectors are zero in a micro-batch (the others
-    make up for it), and `embedding_noise` the standard deviation of what is added to each entry. `embedding_norm` has
+    by_frequency, normal with a smaller scale the more often the train split has the token (see table_init.py). In
+    training `embedding_dropout` is the probability that a type's vectors are 0 in a micro-batch (the others are scaled
+    by 1 / (1 - p)), and `embedding_noise` the standard deviation of what is added to each entry. `embedding_norm` has
     no scale of its own. `input_gradient_factor` multiplies the gradient that reaches a table through the lookup.
     """
 
@@ -68,8 +68,8 @@ class TiedConfig(EmbeddingConfig):
     type: Literal["tied"] = "tied"
 
 
-class OwnOutputConfig(EmbeddingConfig):
-    """What of the output embedding is not shared starts `independent`, as a `copy` of the input one, or at `zero`.
+class SeparateOutputConfig(EmbeddingConfig):
+    """`output_init`: what of the output embedding is not shared starts `independent`, as a `copy`, or at `zero`.
 
     `output_init_std` (null: `init_std`) is the scale of an independent start.
     """
@@ -84,13 +84,13 @@ class OwnOutputConfig(EmbeddingConfig):
         return self
 
 
-class UntiedConfig(OwnOutputConfig):
+class UntiedConfig(SeparateOutputConfig):
     """Two matrices."""
 
     type: Literal["untied"] = "untied"
 
 
-class SoftConfig(OwnOutputConfig):
+class SoftConfig(SeparateOutputConfig):
     """Two matrices, input E and output W, with a penalty on their distance.
 
     fro: `strength` times the Frobenius norm of E - W; mean_square: `strength` times the mean of its squared entries.
@@ -101,7 +101,7 @@ class SoftConfig(OwnOutputConfig):
     norm: Norm = "fro"
 
 
-class PartialVocabularyConfig(OwnOutputConfig):
+class PartialVocabularyConfig(SeparateOutputConfig):
     """One row for each of the `shared` most frequent tokens of the train split (or the rarest), two for each other.
 
     `shared` is a count of tokens where whole, else a fraction of the vocabulary.
@@ -120,7 +120,7 @@ class PartialVocabularyConfig(OwnOutputConfig):
         check(fits, f"tying.shared {self.shared:,} is more than the {vocab_size or 0:,} rows of the vocabulary")
 
 
-class PartialDimensionsConfig(OwnOutputConfig):
+class PartialDimensionsConfig(SeparateOutputConfig):
     """The first `shared` columns are one matrix's, the others are two.
 
     `shared` is a count of columns where whole, else a fraction of the width.
@@ -169,12 +169,12 @@ _DIRECTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-class ProgressiveConfig(OwnOutputConfig):
+class ProgressiveConfig(SeparateOutputConfig):
     """Two matrices that become one at the fraction `switch_at` of the run (tie), or one that becomes two (untie).
 
     tie: independent until `penalty_from` (null: a third of `switch_at`), with the penalty of `soft` until `switch_at`,
     their mean from then on.
-    untie: two that start equal at `switch_at`, so what the output starts from is not asked.
+    untie: two that start equal at `switch_at`, so `output_init` does not apply.
     Keys that belong to `tie` alone are null for `untie` and must not be set.
     """
 

@@ -14,7 +14,7 @@ class InputPath(nn.Module):
     """Lookup, dropout of whole tokens, scale, norm, noise, in this order; without parameters of its own.
 
     Dropout and noise act in training only. `gradient_factor` multiplies the gradient that goes back from the vectors
-    to the table, and changes nothing on the way forward.
+    to the table, and changes nothing in the forward pass.
     """
 
     def __init__(self, config: EmbeddingConfig, dim: int) -> None:

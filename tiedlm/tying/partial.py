@@ -6,10 +6,10 @@ from torch import Tensor, nn
 from tiedlm.initialization import Draw
 from tiedlm.tying.base import matrix
 from tiedlm.tying.config import PartialDimensionsConfig, PartialVocabularyConfig
-from tiedlm.tying.untied import OwnOutput
+from tiedlm.tying.untied import SeparateOutput
 
 
-class PartialVocabulary(OwnOutput):
+class PartialVocabulary(SeparateOutput):
     """Some tokens have one row, the others (`own_ids`) two.
 
     Without `token_frequencies` (V,) tokens are taken to be ordered by frequency: enough where only sizes are asked.
@@ -48,7 +48,7 @@ def _tokens_with_two_rows(config: PartialVocabularyConfig, vocab_size: int, toke
     return others.sort().values
 
 
-class PartialDimensions(OwnOutput):
+class PartialDimensions(SeparateOutput):
     """The first columns of both matrices are one, the others are two."""
 
     def __init__(self, config: PartialDimensionsConfig, vocab_size: int, dim: int) -> None:

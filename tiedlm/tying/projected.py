@@ -16,7 +16,7 @@ _NORM_EPS = 1e-5
 
 
 class Projected(Tied):
-    """The input embedding is the output embedding, and what it is compared with goes through a trained map first."""
+    """Tied; hidden states pass through a trained D x D map before they are scored."""
 
     def __init__(self, config: ProjectedConfig, vocab_size: int, dim: int) -> None:
         super().__init__(config, vocab_size, dim)

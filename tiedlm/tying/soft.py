@@ -1,4 +1,4 @@
-"""Two matrices that are drawn towards each other."""
+"""Two matrices with a penalty on their distance."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def distance(one: Tensor, other: Tensor, norm: Norm) -> Tensor:
 
 
 class Soft(Untied):
-    """The input and the output embedding are two parameters, and their distance costs."""
+    """The input and the output embedding are two parameters, with a penalty on their distance."""
 
     def __init__(self, config: SoftConfig, vocab_size: int, dim: int) -> None:
         super().__init__(config, vocab_size, dim)
@@ -28,7 +28,7 @@ class Soft(Untied):
 
 
 class _FrobeniusDistance(torch.autograd.Function):
-    """Forms the difference again on the way back and keeps no matrix. Of equal matrices the gradient is 0."""
+    """Saves references to the parameters alone and recomputes the difference in backward. Gradient 0 where it is 0."""
 
     @staticmethod
     def forward(ctx: Any, one: Tensor, other: Tensor) -> Tensor:

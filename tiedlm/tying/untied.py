@@ -1,19 +1,19 @@
-"""Two matrices, and where the second one starts."""
+"""Two matrices, and the base of all strategies whose output embedding has a parameter of its own."""
 
 import torch
 from torch import Tensor, nn
 
 from tiedlm.initialization import Draw
 from tiedlm.tying.base import Tying, matrix
-from tiedlm.tying.config import OwnOutputConfig
+from tiedlm.tying.config import SeparateOutputConfig
 
 
-class OwnOutput(Tying):
-    """An input embedding (V, D), and a parameter `output_embedding` for what of the output embedding is not shared."""
+class SeparateOutput(Tying):
+    """An input embedding (V, D), and a parameter `output_embedding` with what the output embedding does not share."""
 
     output_embedding: nn.Parameter
 
-    def __init__(self, config: OwnOutputConfig, vocab_size: int, dim: int) -> None:
+    def __init__(self, config: SeparateOutputConfig, vocab_size: int, dim: int) -> None:
         super().__init__(config, vocab_size, dim)
         self.output_init = config.output_init
         self.output_init_std = config.init_std if config.output_init_std is None else config.output_init_std
@@ -41,10 +41,10 @@ class OwnOutput(Tying):
             self.output_embedding.copy_(self.unshared(drawn))
 
 
-class Untied(OwnOutput):
+class Untied(SeparateOutput):
     """The input and the output embedding are two parameters."""
 
-    def __init__(self, config: OwnOutputConfig, vocab_size: int, dim: int) -> None:
+    def __init__(self, config: SeparateOutputConfig, vocab_size: int, dim: int) -> None:
         super().__init__(config, vocab_size, dim)
         self.output_embedding = nn.Parameter(matrix(vocab_size, dim))
 

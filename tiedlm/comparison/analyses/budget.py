@@ -8,7 +8,7 @@ from tiedlm.comparison.contrast import Difference, contrast
 from tiedlm.comparison.equal_parameters import AtEqualParameters, compare_at_equal_parameters
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.matched_bodies import Spending, SpentOn, in_order, matched_variants
-from tiedlm.comparison.summary import tokens_per_second
+from tiedlm.comparison.variant_summary import tokens_per_second
 from tiedlm.config.base import Config
 from tiedlm.experiment.sizes import TOLERANCE
 from tiedlm.run.result import RunResult

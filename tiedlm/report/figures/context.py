@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.comparison.summary import SplitSummary, VariantSummary
+from tiedlm.comparison.variant_summary import SplitSummary, VariantSummary
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import one_difference_each
 from tiedlm.report.figures.savings import savings_of_variants

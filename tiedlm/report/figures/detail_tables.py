@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.statistics import mean
-from tiedlm.comparison.summary import SeedRun, VariantSummary
+from tiedlm.comparison.variant_summary import SeedRun, VariantSummary
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import of_runs, of_split, over_seeds, perplexity_cell, present, variant_row
 from tiedlm.report.figures.main_table import main_table

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.summary import SeedRun, SeedScore, SplitSummary, VariantSummary
+from tiedlm.comparison.variant_summary import SeedRun, SeedScore, SplitSummary, VariantSummary
 
 _SCORE_METRICS = (
     "nll",

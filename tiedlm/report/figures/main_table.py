@@ -6,7 +6,7 @@ from functools import partial
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.summary import Saving, VariantSummary
+from tiedlm.comparison.variant_summary import Saving, VariantSummary
 from tiedlm.comparison.verdict import seeds_in_words
 from tiedlm.experiment.tuning import Axis, Tuning
 from tiedlm.report.figures import numbers

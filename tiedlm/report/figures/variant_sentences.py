@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.summary import Saving, VariantSummary
+from tiedlm.comparison.variant_summary import Saving, VariantSummary
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, seeds_in_words, signed_together
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import difference_cell, perplexity_cell, shown_variants

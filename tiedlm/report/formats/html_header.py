@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.summary import VariantSummary
+from tiedlm.comparison.variant_summary import VariantSummary
 from tiedlm.comparison.verdict import conditions_in_words
 from tiedlm.report.charts.markup import Markup, element
 from tiedlm.report.charts.svg_elements import colour

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.statistics import mean
-from tiedlm.comparison.summary import VariantSummary
+from tiedlm.comparison.variant_summary import VariantSummary
 from tiedlm.report.charts.chart import Curve, CurveChart, Sample
 from tiedlm.report.figures.cells import shown_variants
 from tiedlm.report.sections.section import Section

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tiedlm.data.prepared import PreparedData
 
 
-def check_fits(config: RunConfig, data: "PreparedData") -> None:
+def check_fits_text(config: RunConfig, data: "PreparedData") -> None:
     """Raise ConfigError where the vocabulary is too small for it, or the run too short."""
     model, seq_len = config.model, config.data.seq_len
     num_windows = -(-data.split("train").num_tokens // seq_len)

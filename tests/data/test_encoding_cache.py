@@ -10,9 +10,9 @@ import pytest
 from tokenizers import Regex, pre_tokenizers
 
 from tests.support.tokenizers import trained
-from tiedlm.data import known_parts
+from tiedlm.data import encoding_cache
 from tiedlm.data.documents import rows_of
-from tiedlm.data.known_parts import KnownParts
+from tiedlm.data.encoding_cache import KnownParts
 
 AWKWARD = [
     *(
@@ -105,9 +105,9 @@ def test_what_the_library_takes_for_white_space_is_never_a_border_of_other_kinds
     split = pre_tokenizers.Split(Regex(r"\s+"), behavior="removed")
     kept = {character for word, _ in split.pre_tokenize_str(every) for character in word}
     white = set(every) - kept
-    codes = np.minimum(np.array([ord(character) for character in white]), known_parts._HIGHEST)
+    codes = np.minimum(np.array([ord(character) for character in white]), encoding_cache._HIGHEST)
     assert {" ", "\n", "\t", "\xa0", "\u3000"} <= white
-    assert not set(known_parts._KINDS[codes].tolist()) & set(range(known_parts._OTHER + 1))
+    assert not set(encoding_cache._KINDS[codes].tolist()) & set(range(encoding_cache._OTHER + 1))
 
 
 def test_a_part_is_tokenized_once(library: Watched) -> None:
@@ -141,7 +141,7 @@ def test_parts_that_want_one_slot_all_find_a_place(library: Watched, monkeypatch
 def test_what_is_kept_is_bounded_and_what_was_forgotten_is_learned_again(
     library: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known_parts, "_MAX_PARTS", 50)
+    monkeypatch.setattr(encoding_cache, "_MAX_PARTS", 50)
     known = library.known()
     for number in range(40):
         texts = [f"{' '.join(str(number * word) for word in range(20))} same\n"]

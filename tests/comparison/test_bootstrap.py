@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.support.finished_runs import run_result, split_result, summarize
+from tiedlm.comparison.bootstrap import NUM_RESAMPLES, bootstrap_ratio, bootstrap_ratios
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.documents import NUM_RESAMPLES, bootstrap_ratio, bootstrap_ratios
 from tiedlm.run.result import RunResult
 
 LENGTHS = (40, 10, 25, 60, 5, 30, 20, 50, 15, 45, 35, 8)

@@ -1,18 +1,22 @@
-"""How many rows of scores and of the output embedding go through at once in `nll`."""
+"""Chunk sizes of the cross-entropy: how many rows of logits and of the output embedding are processed at once.
+
+Rows of a chunk = min(max(CHUNK_ENTRIES // V, MIN_ROWS), MAX_ROWS), by the type of the device.
+"""
 
 from torch import Tensor
 
 from tiedlm.kernels.tracing import device_type, is_traced
 
 CHUNK_ENTRIES = {"cpu": 1 << 25, "cuda": 1 << 26}
-"""Scores in a chunk, at most: with 2 bytes each that is 64 and 128 MiB."""
+"""Logits in a chunk: with 2 bytes each that is 64 and 128 MiB."""
 MIN_ROWS = 256
-"""A chunk has as many all the same: with fewer, adding up the gradient of the matrix takes longer than forming it."""
+"""A chunk has no fewer: adding up the gradient of the matrix would take longer than computing it."""
 MAX_ROWS = {"cpu": 512, "cuda": 8192}
-BLOCK_TOKENS = {"cpu": 8192, "cuda": 1 << 62}
+_UNLIMITED = 1 << 62
+BLOCK_TOKENS = {"cpu": 8192, "cuda": _UNLIMITED}
 """Rows of the matrix in one product: on a CPU more are slower, and need a larger buffer for the rounded product."""
 SOFTMAX_ENTRIES = {"cpu": 1 << 19, "cuda": 1 << 25}
-"""Scores whose softmax is taken at once: on a CPU as many as its cache holds."""
+"""Logits whose softmax is taken at once: on a CPU as many as its cache holds."""
 TRACED_CHUNKS = 3
 """Chunks in a trace: the second is made while the first is still held, and so is every further one."""
 

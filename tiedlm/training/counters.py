@@ -23,8 +23,8 @@ class Progress:
     seconds: float = 0.0
     peaks: Peaks = field(default_factory=Peaks)
 
-    def count(self, *, tokens: int, batches_hash: str, loss: float, seconds: float, is_steady: bool) -> None:
-        """Count one step; only a step that `is_steady` counts for the speed."""
+    def count(self, *, tokens: int, batches_hash: str, loss: float, seconds: float, counts_for_speed: bool) -> None:
+        """Count one step; only a step that `counts_for_speed` counts for the speed."""
         self.step += 1
         self.tokens_seen += tokens
         self.seconds += seconds
@@ -32,6 +32,6 @@ class Progress:
         self.last_loss = loss
         if self.step == 1:
             self.first_loss = loss
-        if is_steady:
+        if counts_for_speed:
             self.steady_tokens += tokens
             self.steady_seconds += seconds
