@@ -1,6 +1,6 @@
 """A variant against the baseline on one split, as measured: the difference, its intervals, and its pairing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -64,7 +64,7 @@ def contrast(
     """
     pairs = pair_by_seed(variant, baseline)
     pairing = pair_seeds(pairs)
-    comparable = bool(pairs) and all(_scored_the_same(one, other, split) for one, other in pairs)
+    comparable = bool(pairs) and all(same_tokens(pair, split) for pair in pairs)
     measured = _measure(pairs, split) if comparable else None
     over = over_text(pairs, split, scores_of) if comparable else OverText(reason="no tokens were scored by both")
     return Difference(
@@ -95,15 +95,19 @@ def contrasts(
     ]
 
 
-def _scored_the_same(one: RunResult, other: RunResult, split: str) -> bool:
-    mine, theirs = one.splits[split], other.splits[split]
-    return one.hashes.tokens == other.hashes.tokens and mine.tokens == theirs.tokens > 0
+def same_tokens(runs: Iterable[RunResult], split: str) -> bool:
+    """Whether all runs scored the same tokens of a split, and at least one."""
+    scored = {(run.hashes.tokens, run.splits[split].tokens) for run in runs}
+    return len(scored) == 1 and all(tokens > 0 for _, tokens in scored)
+
+
+def nats(runs: Iterable[RunResult], split: str) -> list[float]:
+    """The nats per token of each run on a split."""
+    return [run.splits[split].nll / run.splits[split].tokens for run in runs]
 
 
 def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> PairedDifference:
-    values = [(run.splits[split].nll / run.splits[split].tokens) for run, _ in pairs]
-    baseline = [(run.splits[split].nll / run.splits[split].tokens) for _, run in pairs]
-    return paired_difference(values, baseline)
+    return paired_difference(nats((run for run, _ in pairs), split), nats((run for _, run in pairs), split))
 
 
 def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from tiedlm.tying.bookkeeping import Bookkeeping
 from tiedlm.tying.config import EmbeddingConfig
 from tiedlm.tying.head import Head, LeanHead
 from tiedlm.tying.input_path import InputPath
-from tiedlm.tying.table_init import Start
+from tiedlm.tying.table_init import TableInit
 
 ParameterPair = tuple[nn.Parameter, nn.Parameter]
 
@@ -32,7 +32,7 @@ class Tying(Bookkeeping):
 
     def __init__(self, config: EmbeddingConfig, vocab_size: int, dim: int) -> None:
         super().__init__()
-        self.start = Start(config.init)
+        self.table_init = TableInit(config.init)
         self.init_std = config.init_std
         self.input_path = InputPath(config, dim)
         self.bias = nn.Parameter(matrix(vocab_size)) if config.output_bias else None

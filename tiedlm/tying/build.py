@@ -13,7 +13,7 @@ from tiedlm.tying.partial import PartialDimensions, PartialVocabulary
 from tiedlm.tying.progressive import ProgressiveTie, ProgressiveUntie
 from tiedlm.tying.projected import Projected
 from tiedlm.tying.soft import Soft
-from tiedlm.tying.table_init import Start
+from tiedlm.tying.table_init import TableInit
 from tiedlm.tying.tied import Tied
 from tiedlm.tying.untied import Untied
 
@@ -29,7 +29,7 @@ def build_tying(config: TyingConfig, vocab_size: int, dim: int, token_frequencie
     except ValueError as error:
         raise ConfigError(Problem("model", str(error))) from None
     tying = _strategy(config, vocab_size, dim, token_frequencies)
-    tying.start = Start(config.init, token_frequencies)
+    tying.table_init = TableInit(config.init, token_frequencies)  # which most strategies have no use for
     return tying
 
 

@@ -41,6 +41,6 @@ class Factorized(Tying):
         super().initialize(draw)
         for name, parameter in self.named_parameters():
             if name.endswith("_table"):
-                self.start.fill(parameter, self.init_std, draw(name))
+                self.table_init.fill(parameter, self.init_std, draw(name))
             elif name.endswith("_map"):
                 normal_(parameter, self.width**-0.5, draw(name))

@@ -1,4 +1,4 @@
-"""Where the rows of a table start."""
+"""The starting values of a table."""
 
 import torch
 from torch import Tensor
@@ -7,8 +7,9 @@ from tiedlm.initialization import normal_
 from tiedlm.tying.config import Init
 
 
-class Start:
-    """How a table (V, E) is filled; `token_frequencies` (V,) are needed by frequency (without them all are alike).
+class TableInit:
+    """How a table (V, E) is filled; `token_frequencies` (V,) are needed for by_frequency (without
+    them all tokens count as equally frequent).
 
     normal: N(0, std^2). xavier_uniform: uniform within sqrt(6 / (V + E)) of 0, whatever `std` (Glorot & Bengio 2010).
     by_frequency: row v is N(0, std^2 / (1 + V p_v)) with p_v the token's share of the train split.

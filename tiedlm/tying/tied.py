@@ -23,4 +23,4 @@ class Tied(Tying):
 
     def initialize(self, draw: Draw) -> None:
         super().initialize(draw)
-        self.start.fill(self.input_embedding, self.init_std, draw("input_embedding"))
+        self.table_init.fill(self.input_embedding, self.init_std, draw("input_embedding"))

@@ -30,14 +30,14 @@ class SeparateOutput(Tying):
     def initialize(self, draw: Draw) -> None:
         """An output embedding (V, D) is drawn and its unshared entries taken: they start as they do in `untied`."""
         super().initialize(draw)
-        self.start.fill(self.input_embedding, self.init_std, draw("input_embedding"))
+        self.table_init.fill(self.input_embedding, self.init_std, draw("input_embedding"))
         if self.output_init == "copy":
             self.output_embedding.copy_(self.unshared(self.input_embedding))
         elif self.output_init == "zero":
             self.output_embedding.zero_()
         else:
             drawn = torch.empty_like(self.input_embedding)
-            self.start.fill(drawn, self.output_init_std, draw("output_embedding"))
+            self.table_init.fill(drawn, self.output_init_std, draw("output_embedding"))
             self.output_embedding.copy_(self.unshared(drawn))
 
 

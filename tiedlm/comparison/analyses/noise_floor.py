@@ -1,17 +1,16 @@
-"""How far do other starting values of the embeddings alone move the baseline? Differences are held against it.
+"""How much does re-initializing the embeddings alone change the baseline's loss? Differences are held against it.
 
-The variant that shows it has the baseline's body and batches, and other starting values in its embeddings. Given body
-and batches, both draws of these values have one distribution: the true mean of their difference is 0, and its root mean
-square over n seeds estimates its standard deviation with n degrees of freedom. Like one seed of a difference between
-variants, it is of a difference of two runs (what a draw adds to one run is less by the root of 2). Whether a mean
-difference over seeds is 0 is not for the noise to say but for that difference's own interval. Free of torch.
+The baseline is trained twice per seed, with the same body and batches; only the starting values of the embeddings
+differ. The noise is the root mean square of the loss differences between the two: their true mean is 0, so n seeds give
+n degrees of freedom. Like one seed of a difference between variants it is the noise of a *difference of two runs*, root
+2 times that of one run. It does not decide significance: each difference has its own interval. Free of torch.
 """
 
 import math
 from collections.abc import Sequence
 
 from tiedlm.comparison.analyses.analysis import Analysis
-from tiedlm.comparison.contrast import Difference, contrast
+from tiedlm.comparison.contrast import Difference, contrast, nats, same_tokens
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.significance import sd_interval
 from tiedlm.comparison.statistics import correlation, mean, sample_sd, unpaired_interval
@@ -22,9 +21,9 @@ FEWEST_FOR_CORRELATION = 3
 
 
 class BesideNoise(Config):
-    """A judged difference beside the noise; what is null has its reason.
+    """A difference between variants beside the noise; `.._reason` says why a figure is null.
 
-    `times_noise` is the size of the mean difference over what a fresh draw moves one run by. `seed_correlation`
+    `times_noise` is the size of the mean difference over the noise. `seed_correlation`
     (Pearson) says how much of the spread over seeds the variant shares with the baseline: what pairing them buys.
     `unpaired_difference` and its 95 % interval (Welch) are those of the means over whatever seeds either has finished.
     """
@@ -40,10 +39,10 @@ class BesideNoise(Config):
 
 
 class NoiseFloor(Config):
-    """`variant` is `of` with its embeddings drawn anew; figures are `variant` minus `of` in nats per token on `split`.
+    """`variant` is `of` with its embeddings re-initialized; figures: `variant` minus `of`, nats per token on `split`.
 
     `noise` is the root mean square over `seeds`, `noise_ci95` its chi-square interval; `mean`, sample deviation `sd`
-    and the t-interval of the mean are there to check it by: the true mean is 0. No noise without its `reason`.
+    and the t-interval of the mean are there to check it by: the true mean is 0. `reason` says why `noise` is null.
     """
 
     variant: str
@@ -61,7 +60,7 @@ class NoiseFloor(Config):
 
 
 def measure(finished: FinishedRuns) -> NoiseFloor | None:
-    """The noise and each judged difference on the deciding split beside it; None where no variant was drawn anew."""
+    """The noise, and each judged difference on the deciding split beside it; None without a re-initialized variant."""
     redrawn = _redrawn(finished)
     if redrawn is None:
         return None
@@ -94,7 +93,7 @@ def measure(finished: FinishedRuns) -> NoiseFloor | None:
 
 
 def _redrawn(finished: FinishedRuns) -> tuple[str, str] | None:
-    """The variant that was drawn anew and what it was drawn of: of the baseline if there are several."""
+    """The re-initialized variant and the one it is a copy of; the pair of the baseline if there are several."""
     added = {variant: finished.added(variant) for variant in finished.by_variant}
     pairs = [
         (variant, why.of)
@@ -119,8 +118,8 @@ def _beside(
 ) -> BesideNoise:
     times, why_no_times = _times_noise(difference, noise)
     shared, why_not_shared = _seed_correlation(difference, variant, baseline)
-    mine, theirs = (_nats(runs, difference.split) for runs in (variant, baseline))
-    comparable = _same_tokens([*variant, *baseline], difference.split)
+    mine, theirs = (nats(runs, difference.split) for runs in (variant, baseline))
+    comparable = same_tokens([*variant, *baseline], difference.split)
     interval = unpaired_interval(mine, theirs) if comparable else None
     reason = "they did not score the same tokens" if not comparable else "two finished seeds of each are needed"
     return BesideNoise(
@@ -152,19 +151,10 @@ def _seed_correlation(
         return None, f"at least {FEWEST_FOR_CORRELATION} seeds in common are needed"
     in_common = set(difference.seeds)
     mine, theirs = (
-        _nats([run for run in runs if run.seed in in_common], difference.split) for runs in (variant, baseline)
+        nats([run for run in runs if run.seed in in_common], difference.split) for runs in (variant, baseline)
     )
     coefficient = correlation(mine, theirs)
     return coefficient, None if coefficient is not None else "one of the two is the same for every seed"
-
-
-def _nats(runs: Sequence[RunResult], split: str) -> list[float]:
-    return [run.splits[split].nll / run.splits[split].tokens for run in runs]
-
-
-def _same_tokens(runs: Sequence[RunResult], split: str) -> bool:
-    scored = {(run.hashes.tokens, run.splits[split].tokens) for run in runs}
-    return len(scored) == 1 and all(tokens > 0 for _, tokens in scored)
 
 
 ANALYSIS = Analysis("noise_floor", NoiseFloor, measure)
