@@ -18,7 +18,7 @@ from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import RunFolder
 
 ROOT = Path(__file__).parent.parent.parent
-SLOW = {"torch", "scipy", "numpy", "pydantic", "rich", "yaml", "datasets", "tokenizers"}
+SLOW = {"tiedlm.model.config", "torch", "scipy", "numpy", "pydantic", "rich", "yaml", "datasets", "tokenizers"}
 PROGRAM = """
 import contextlib, io, json, sys
 from cli.main import main
@@ -78,7 +78,7 @@ def test_a_run_that_another_process_holds_is_told_before_anything_is_prepared(tm
 def test_what_is_stored_is_printed_without_what_reads_configs(tmp_path: Path) -> None:
     store_comparison(example_comparison(), tmp_path)
     for line, (code, modules, _) in loaded_by("report . --json", "report .", cwd=tmp_path).items():
-        assert (code, {*modules} & {"torch", "numpy", "scipy", "yaml"}) == (0, set()), line
+        assert (code, {*modules} & {"torch", "numpy", "scipy", "yaml", "tiedlm.model.config"}) == (0, set()), line
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -8,7 +8,7 @@ from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, run_result, runs
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.question import Question
 from tiedlm.config.base import ConfigError
-from tiedlm.run.config import Added
+from tiedlm.run.added import Added
 from tiedlm.run.result import RunResult
 
 

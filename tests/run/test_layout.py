@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.support.small_runs import small_run
-from tiedlm.run.config import Added
+from tiedlm.run.added import Added
 from tiedlm.run.layout import Layout, Run, variant_of
 
 

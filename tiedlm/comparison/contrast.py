@@ -10,7 +10,6 @@ from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.variant_summary import has_split
 from tiedlm.config.base import Config, execution_keys
-from tiedlm.run.config import RunConfig
 from tiedlm.run.result import RunResult
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
@@ -126,6 +125,8 @@ def _says_what(key: str) -> bool:
 
 @cache
 def _execution_keys() -> frozenset[str]:
+    from tiedlm.run.config import RunConfig  # not to print what is stored, which needs no config models
+
     return frozenset(execution_keys(RunConfig))
 
 

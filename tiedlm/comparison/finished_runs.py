@@ -12,7 +12,7 @@ from tiedlm.comparison.question import Question, default_primary
 from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.variant_summary import has_split
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.run.config import Added
+from tiedlm.run.added import Added
 from tiedlm.run.result import RunResult
 
 

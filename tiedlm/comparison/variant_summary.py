@@ -12,7 +12,7 @@ from typing import Any
 from tiedlm.comparison.statistics import sample_sd
 from tiedlm.config.base import Config
 from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity
-from tiedlm.run.config import Added
+from tiedlm.run.added import Added
 from tiedlm.run.result import (
     SPLITS,
     CurvePoint,

@@ -15,7 +15,8 @@ from tiedlm.config.base import (
 )
 from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.tuning import Tuning
-from tiedlm.run.config import Added, RunConfig, Seed
+from tiedlm.run.added import Added
+from tiedlm.run.config import RunConfig, Seed
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.sizes import INNER_WIDTH, TOLERANCE
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
-from tiedlm.run.config import Added, RunConfig
+from tiedlm.run.added import Added
+from tiedlm.run.config import RunConfig
 
 WIDTH, DEPTH = "+width", "+depth"
 _GRANULE = 8  # a width of what matrix kernels like ..

@@ -11,7 +11,7 @@ from tiedlm.evaluation.measures import nats_per_token
 from tiedlm.experiment.config import Candidate, Experiment, Search
 from tiedlm.experiment.grid import settings_name, short_key
 from tiedlm.experiment.tuning import Axis, PointScore, SeedScore, TunedVariant, Tuning, edges_of
-from tiedlm.run.config import Added
+from tiedlm.run.added import Added
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure, RunResult
 

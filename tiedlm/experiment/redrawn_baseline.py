@@ -1,7 +1,7 @@
 """The baseline once more, with another draw of its embeddings alone. Pure, and free of torch."""
 
 from tiedlm.experiment.config import Experiment
-from tiedlm.run.config import Added
+from tiedlm.run.added import Added
 
 SUFFIX = "+redrawn"
 

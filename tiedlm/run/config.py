@@ -1,6 +1,6 @@
 """A run: one variant with one seed. Free of torch."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -8,19 +8,10 @@ from tiedlm.config.base import Config, Execution, Name, Whole, check
 from tiedlm.data.config import DataConfig
 from tiedlm.evaluation.config import EvaluationConfig, Windows
 from tiedlm.model.config import ModelConfig
+from tiedlm.run.added import Added
 from tiedlm.training.config import TrainingConfig
 
 Seed = Annotated[Whole, Field(ge=0, lt=2**32)]
-
-
-class Added(Config):
-    """Why a plan holds a variant that its file does not name, and of which variant it was made.
-
-    The role "trial" is that of a run of the tuning search.
-    """
-
-    role: Literal["noise_floor", "matched_width", "matched_depth", "trial"]
-    of: str
 
 
 class RunConfig(Config):
