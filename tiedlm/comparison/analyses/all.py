@@ -1,4 +1,7 @@
-"""Every analysis of a comparison. To add one, write its file in this folder and name it in this list. Free of torch."""
+"""Every analysis of a comparison. To add one, write its file in this folder and name it in this list. Free of torch.
+
+It is stored then; a section of its own (tiedlm/report/sections) shows it.
+"""
 
 from tiedlm.comparison.analyses import budget, frequency, noise_floor, tokens_to_reach
 

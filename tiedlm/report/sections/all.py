@@ -1,4 +1,7 @@
-"""Every section of a report. To add one, write its file in this folder and name it in this list."""
+"""Every section of a report. To add one, write its file in this folder and name it in this list.
+
+Most show an analysis of tiedlm/comparison/analyses, which has a list of its own.
+"""
 
 from tiedlm.report.sections import (
     budget,

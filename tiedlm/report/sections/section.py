@@ -24,8 +24,8 @@ class Section:
     """One subject beside the main table, the same for every format; a function yields nothing where there is nothing.
 
     `remarks` are sentences to read at a glance (two at most), `tables` and `charts` the details, `notes` how to read
-    them or why they are missing, `figures` the lines of the CSV on one variant, by its name, and `bands` ranges around
-    0 that the main chart holds every difference against.
+    them or why they are missing, `figures` the lines of the CSV on one variant, by its name (each names it again; seed
+    None: all seeds), and `bands` ranges around 0 that the main chart holds every difference against.
 
     The other fields are for single formats. HTML draws the first `num_charts_side_by_side` charts in one row, puts
     `caption` below the charts and `placeholder` where there are none; where `tables_repeat_charts`, it folds them away.
