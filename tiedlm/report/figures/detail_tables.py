@@ -113,10 +113,6 @@ def _text_rows(variants: Sequence[VariantSummary]) -> Iterator[Row]:
         yield variant_row("bits per byte", variants, of_split(split, lambda s: numbers.decimal(s.bits_per_byte, 4)), 1)
 
 
-def _predicted_peak(variant: VariantSummary) -> str:
-    return numbers.memory(variant.memory.predicted_peak_bytes, numbers.NOTHING)
-
-
 def _seed_perplexity(variant: VariantSummary, split: str, seed: int) -> str:
     scores = variant.splits[split].per_seed if split in variant.splits else []
     return next((numbers.decimal(score.token_perplexity, 2) for score in scores if score.seed == seed), numbers.NOTHING)
