@@ -18,7 +18,11 @@ class Problem:
         return f"{self.key}: {self.message}" if self.key else self.message
 
 
-class ConfigError(ValueError):
+class TiedlmError(Exception):
+    """Whatever stops what was asked for: a wrong request, a run that failed, an interruption."""
+
+
+class ConfigError(TiedlmError, ValueError):
     """The request was wrong (exit 2): everything that is wrong with it, one `Problem` each."""
 
     def __init__(self, *problems: Problem, source: str = "") -> None:
@@ -28,7 +32,7 @@ class ConfigError(ValueError):
         super().__init__("\n".join(f"{prefix}{problem}" for problem in problems))
 
 
-class RunError(Exception):
+class RunError(TiedlmError):
     """A run could not start or go on (exit 1).
 
     `kind` is a short word: offline, out_of_memory, diverged, disk, busy, corrupt, interrupted.

@@ -6,6 +6,7 @@ from pathlib import Path
 from tiedlm.comparison.answer import answer
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.question import Question, default_primary
+from tiedlm.config.base import ConfigError, Problem
 from tiedlm.experiment.carry_out import carry_out_each
 from tiedlm.experiment.carry_out import unfinished_runs as unfinished_runs
 from tiedlm.experiment.config import Experiment
@@ -55,6 +56,24 @@ def compare(
         if to_come and to_come[0].config.seed != run.config.seed:
             show(_compared(experiment, [run for run in runs if run not in to_come]))
     return _compared(experiment, runs)
+
+
+def compare_finished(experiment: Experiment, *, runs_dir: Path, cache_dir: Path) -> Comparison:
+    """Compare those runs of an experiment that are finished, without training; the others are pending.
+
+    Raises ConfigError where a run on disk is not the one asked for, where its settings are still to be tuned, and where
+    nothing is finished.
+    """
+    experiment = expand(experiment, runs_dir, cache_dir)
+    if experiment.waits_for_tuning:
+        raise ConfigError(Problem("tune", "the tuning runs come first, and they are not all there"))
+    runs = plan(experiment, runs_dir)
+    for run in runs:
+        RunFolder(run.directory).check_identity(run.config)
+    comparison = _compared(experiment, runs)
+    if not comparison.variants:
+        raise ConfigError(Problem("", "no run of this experiment is finished yet"), source=str(runs_dir))
+    return comparison
 
 
 def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:

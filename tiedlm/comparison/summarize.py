@@ -6,9 +6,10 @@ from typing import Any
 from tiedlm.comparison.analyses.all import ANALYSES
 from tiedlm.comparison.comparison import EDITION, Comparison, Pending
 from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.question import Question
 from tiedlm.comparison.variant_summary import summarize_variant
 from tiedlm.comparison.verdict import Conditions, conditions_in_words, statements
-from tiedlm.run.result import RunFailure
+from tiedlm.run.result import RunFailure, RunResult
 
 _NOTHING = "No run has finished: there is nothing to compare."
 
@@ -43,6 +44,12 @@ def summarize(finished: FinishedRuns, failures: Sequence[RunFailure] = ()) -> Co
         pending=pending,
         notes=list(finished.notes()),
     )
+
+
+def summarize_one_run(result: RunResult) -> Comparison:
+    """The figures of one finished run: a comparison of its variant with nothing."""
+    question = Question(str(result.config.get("name", "")), baseline=result.variant, order=(result.variant,))
+    return summarize(FinishedRuns.of([result], question))
 
 
 def _pending(finished: FinishedRuns, failures: Sequence[RunFailure]) -> Iterator[Pending]:

@@ -64,19 +64,20 @@ class PreparedData:
 
     def encode(self, text: str) -> list[int]:
         """The ids of `text`, with no end of text after it."""
-        return self._tokenizer.encode(text)
+        return self.tokenizer.encode(text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`."""
-        return self._tokenizer.decode(ids)
+        return self.tokenizer.decode(ids)
 
     def shapes(self) -> npt.NDArray[np.uint8] | None:
         """What each type is a piece of (see tiedlm/data/kinds), (V,); None where its tokenizer does not show it."""
-        spellings = self._tokenizer.spellings()
+        spellings = self.tokenizer.spellings()
         return None if spellings is None else shapes_of(spellings)
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
+    def tokenizer(self) -> Tokenizer:
+        """Text to ids and back."""
         return load_tokenizer(self._tokenizer_config, self._folder)
 
 

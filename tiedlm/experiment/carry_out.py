@@ -28,13 +28,14 @@ def carry_out(
     RunFolder(run.directory).check_free(talk)
     for each in (run, *siblings):
         check_loggers(each.config.training.loggers)
-    data, notes = texts.for_run(run.config.data, Talk(prefix) if prefix else talk)
+    data, notes = texts.for_run(run.config.data, Talk(prefix) if prefix and talk is not SILENT else talk)
     for note in notes:
         talk.say(f"{prefix}{note}")
     for each in (run, *siblings):
         if each.config.data == run.config.data:
             check_fits_text(each.config, data)
-    run_in_child(run, cache_dir=texts.cache_dir, fresh=fresh, prefix=prefix, siblings=siblings)
+    quiet = talk is SILENT
+    run_in_child(run, cache_dir=texts.cache_dir, fresh=fresh, prefix=prefix, siblings=siblings, quiet=quiet)
 
 
 def carry_out_each(

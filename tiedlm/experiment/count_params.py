@@ -10,7 +10,7 @@ from typing import Any
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.experiment.match import with_matches
-from tiedlm.experiment.reading import is_shape, load_experiment, load_shape
+from tiedlm.experiment.reading import ConfigSource, is_shape, load_experiment, load_shape
 from tiedlm.forecast.counts import count_model
 from tiedlm.forecast.footprint import Footprint
 from tiedlm.forecast.vocabulary import forecast_vocab_size
@@ -46,7 +46,12 @@ class Counted:
 
 
 def count_configs(
-    names: Sequence[str], settings: Sequence[str], cache_dir: Path, *, memory: bool = False, device: str | None = None
+    configs: Sequence[ConfigSource],
+    settings: Sequence[str],
+    cache_dir: Path,
+    *,
+    memory: bool = False,
+    device: str | None = None,
 ) -> list[Counted]:
     """Of an experiment each variant, of one run or of a model alone both it tied and it untied. Raises ConfigError.
 
@@ -55,7 +60,7 @@ def count_configs(
     """
     if device not in (None, "auto", "cpu", "cuda"):
         raise ConfigError(Problem("--device", f"{device!r} is not one of auto, cpu, cuda"))
-    models = [model for name in names for model in _read(name, settings, cache_dir, several=len(names) > 1)]
+    models = [model for config in configs for model in _read(config, settings, cache_dir, len(configs) > 1)]
     return [model.counted(model.footprint(device, cache_dir) if memory else None) for model in models]
 
 
@@ -93,17 +98,17 @@ class _Model:
         return forecast_step(self.model, training, target_of(training), *sizes, cache_dir)
 
 
-def _read(name: str, settings: Sequence[str], cache_dir: Path, *, several: bool) -> Iterator[_Model]:
-    if is_shape(name):
-        yield from _read_shape(name, settings)
+def _read(config: ConfigSource, settings: Sequence[str], cache_dir: Path, several: bool) -> Iterator[_Model]:
+    if is_shape(config):
+        yield from _read_shape(config, settings)
         return
-    experiment = with_matches(load_experiment(name, settings), lambda run: _count_run(run, cache_dir))
+    experiment = with_matches(load_experiment(config, settings), lambda run: _count_run(run, cache_dir))
     runs: Mapping[str, RunConfig] = experiment.variants
     if len(runs) == 1:
         (run,) = runs.values()
         runs = {model.tying.type: run.model_copy(update={"model": model}) for model in both_ways(run.model)}
     for variant, run in runs.items():
-        label = f"{_short(name)}/{variant}" if several else variant
+        label = f"{_short(config)}/{variant}" if several else variant
         vocab_size = forecast_vocab_size(run.model, run.data, cache_dir)
         yield _Model(label, run.model, run.training, vocab_size, run.data.seq_len, run.max_seq_len)
 
@@ -113,16 +118,19 @@ def _count_run(run: RunConfig, cache_dir: Path) -> ParameterCounts:
     return count_model(run.model, vocab_size, run.max_seq_len, run.data.seq_len)
 
 
-def _short(name: str) -> str:
-    return Path(name).name.removesuffix(".yaml")
+def _short(config: ConfigSource) -> str:
+    """How a config is named before its variants: a file by its name, a mapping by its `name`."""
+    name = config.get("name", "model") if isinstance(config, Mapping) else Path(config).name
+    return str(name).removesuffix(".yaml")
 
 
-def _read_shape(name: str, settings: Sequence[str]) -> Iterator[_Model]:
-    shape = load_shape(name, settings)
+def _read_shape(config: ConfigSource, settings: Sequence[str]) -> Iterator[_Model]:
+    shape = load_shape(config, settings)
     if shape.vocab_size is None:
-        raise ConfigError(Problem("model.vocab_size", "is required of a model alone"), source=name)
+        source = "" if isinstance(config, Mapping) else str(config)
+        raise ConfigError(Problem("model.vocab_size", "is required of a model alone"), source=source)
     longest = shape.max_seq_len or SHAPE_SEQ_LEN
     seq_len = min(longest, SHAPE_SEQ_LEN)
     for model in both_ways(shape):
-        label = f"{_short(name)}/{model.tying.type}"
+        label = f"{_short(config)}/{model.tying.type}"
         yield _Model(label, model, SHAPE_RECIPE, shape.vocab_size, seq_len, longest)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse
-from tiedlm.config.file import apply_settings, read_config
+from tiedlm.config.file import apply_settings, read_config, with_extended
 from tiedlm.config.find import find_config
 from tiedlm.experiment.baseline import default_baseline
 from tiedlm.experiment.config import EXPERIMENT_KEYS, Experiment, ExperimentKeys
@@ -17,14 +17,17 @@ from tiedlm.experiment.variant import WrittenVariant
 from tiedlm.model.config import ModelConfig, ShapeConfig
 from tiedlm.run.config import RunConfig, Seed
 
+ConfigSource = str | Path | Raw
+"""A config file, the name of a packaged one, or the mapping that a file would hold."""
 
-def load_experiment(name: str | Path, settings: Sequence[str] = ()) -> Experiment:
-    """The experiment in a config file; a file without `variants` is an experiment of one.
+
+def load_experiment(config: ConfigSource, settings: Sequence[str] = ()) -> Experiment:
+    """The experiment in a config; one without `variants` is an experiment of one.
 
     `settings` are `dotted.key=value`; they reach every variant, also where a variant says otherwise itself.
     Raises ConfigError.
     """
-    return experiment_from(read_config(find_config(name)), str(name), settings)
+    return experiment_from(_read(config), _source_of(config), settings)
 
 
 def experiment_from(raw: Raw, source: str = "", settings: Sequence[str] = ()) -> Experiment:
@@ -172,15 +175,24 @@ def _primary(keys: ExperimentKeys, variants: Mapping[str, RunConfig], baseline: 
     return keys.primary
 
 
-def load_shape(name: str | Path, settings: Sequence[str] = ()) -> ModelConfig:
-    """The model in a file that holds a model alone; raises ConfigError."""
-    raw = apply_settings(read_config(find_config(name)), settings)
-    return parse(ShapeConfig, raw, str(name)).model
+def load_shape(config: ConfigSource, settings: Sequence[str] = ()) -> ModelConfig:
+    """The model in a config that holds a model alone; raises ConfigError."""
+    raw = apply_settings(_read(config), settings)
+    return parse(ShapeConfig, raw, _source_of(config)).model
 
 
-def is_shape(name: str | Path) -> bool:
-    """Whether a config file holds a model alone."""
-    return _is_model_alone(read_config(find_config(name)))
+def is_shape(config: ConfigSource) -> bool:
+    """Whether a config holds a model alone."""
+    return _is_model_alone(_read(config))
+
+
+def _read(config: ConfigSource) -> Raw:
+    """The mapping of a config, with everything that it extends; a mapping extends files from the current folder."""
+    return with_extended(config, Path()) if isinstance(config, Mapping) else read_config(find_config(config))
+
+
+def _source_of(config: ConfigSource) -> str:
+    return "" if isinstance(config, Mapping) else str(config)
 
 
 def _is_model_alone(raw: Raw) -> bool:

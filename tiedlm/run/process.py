@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,8 +25,12 @@ from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure
 
 
-def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run]) -> None:
+def run_in_child(
+    run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run], quiet: bool = False
+) -> None:
     """Carry out a run in a worker, which sees SIGINT and SIGTERM through this process and ends with it.
+
+    A `quiet` worker shows no progress.
 
     Raises what the run raised: ConfigError, RunError, Interrupted; the last also where the run had just ended well.
     """
@@ -36,6 +41,7 @@ def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, sibling
         "cache_dir": str(cache_dir),
         "fresh": fresh,
         "prefix": prefix,
+        "quiet": quiet,
     }
     # in a session of its own: a terminal's Ctrl-C reaches this process alone, which hands it on once
     with (
@@ -159,7 +165,10 @@ def _write_down(run: Run, error: RunError) -> None:
 
 
 class _Forwarding:
-    """Inside the block SIGINT and SIGTERM go to the worker, which saves and ends; also one that came before it."""
+    """Inside the block SIGINT and SIGTERM go to the worker, which saves and ends; also one that came before it.
+
+    Signals reach the main thread alone: in another one, as of a server, nothing is handed on.
+    """
 
     def __init__(self) -> None:
         self.worker: subprocess.Popen[str] | None = None
@@ -167,8 +176,9 @@ class _Forwarding:
         self.before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self.before[number] = signal.signal(number, self._hand_on)
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.before[number] = signal.signal(number, self._hand_on)
         return self
 
     def begin(self, worker: "subprocess.Popen[str]") -> None:

@@ -24,7 +24,8 @@ class Tying(Bookkeeping):
 
     B batch, T positions, V vocabulary, D model width, E width of the output embedding (D unless a strategy says
     otherwise). A strategy must override `embed` and `output_weight`. It may override `project`, `output_bias`,
-    `penalty` and `set_progress`, and overrides `initialize` where it has parameters. It need not override the rest.
+    `penalty`, `set_progress` and `input_weight`, and overrides `initialize` where it has parameters. It need not
+    override the rest.
 
     Constructors only allocate, values come from `initialize`, and parameters stay the same objects. A shared matrix is
     one parameter; each use of it is a view of its own, so that its two gradients can be told apart.
@@ -45,6 +46,15 @@ class Tying(Bookkeeping):
     def output_weight(self) -> Tensor:
         """The output embedding (V, E), fp32; called once a forward pass."""
         raise NotImplementedError
+
+    @torch.no_grad()
+    def input_weight(self) -> Tensor:
+        """The input embedding (V, D) as the table has it, mapped to D: before scale, norm, dropout and noise.
+
+        For looking at, without gradient. A strategy that does not say has the vectors that it gives the body.
+        """
+        ids = torch.arange(len(self.output_weight()), device=next(self.parameters()).device)
+        return self.embed(ids.unsqueeze(0))[0]
 
     def project(self, hidden: Tensor) -> Tensor:
         """hidden (..., D) -> (..., E), what the output embedding's rows are multiplied with."""

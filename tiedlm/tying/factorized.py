@@ -31,6 +31,9 @@ class Factorized(Tying):
         table = self.input_table if self.output_table is None else self.output_table
         return table.view_as(table)
 
+    def input_weight(self) -> Tensor:
+        return F.linear(self.input_table, self.input_map).detach()
+
     def project(self, hidden: Tensor) -> Tensor:
         return F.linear(hidden, self.input_map.t() if self.output_map is None else self.output_map)
 

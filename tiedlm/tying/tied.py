@@ -21,6 +21,9 @@ class Tied(Tying):
     def output_weight(self) -> Tensor:
         return table_view(self.input_embedding)
 
+    def input_weight(self) -> Tensor:
+        return self.input_embedding.detach()
+
     def initialize(self, draw: Draw) -> None:
         super().initialize(draw)
         self.table_init.fill(self.input_embedding, self.init_std, draw("input_embedding"))

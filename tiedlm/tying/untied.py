@@ -22,6 +22,9 @@ class SeparateOutput(Tying):
     def embed(self, ids: Tensor) -> Tensor:
         return self.lookup(self.input_embedding, ids)
 
+    def input_weight(self) -> Tensor:
+        return self.input_embedding.detach()
+
     def unshared(self, embedding: Tensor) -> Tensor:
         """The entries of an output embedding (V, D) that `output_embedding` holds."""
         raise NotImplementedError

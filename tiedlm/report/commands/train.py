@@ -4,9 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tiedlm.comparison.finished_runs import FinishedRuns
-from tiedlm.comparison.question import Question
-from tiedlm.comparison.summarize import summarize
+from tiedlm.comparison.summarize import summarize_one_run
 from tiedlm.report.figures.context import context
 from tiedlm.report.figures.detail_tables import one_run_table
 from tiedlm.report.figures.notes import missing_figures
@@ -17,7 +15,7 @@ from tiedlm.run.result import RunResult
 def render_run(result: RunResult, console: Console, directory: Path | None = None) -> None:
     """Print the figures of a run, and the folder where it is stored."""
     experiment = str(result.config.get("name", ""))
-    alone = summarize(FinishedRuns.of([result], Question(experiment, baseline=result.variant, order=(result.variant,))))
+    alone = summarize_one_run(result)
     writer = TerminalWriter(console)
     conditions = f" on {alone.conditions.words()}" if alone.conditions else ""
     writer.paragraph(f"{experiment}: {result.variant}, seed {result.seed}, has finished{conditions}.", "bold")
