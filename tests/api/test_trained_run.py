@@ -1,0 +1,127 @@
+"""A run's folder opened: its figures, model, tokenizer and embeddings are those that the run has."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tiedlm
+from tests.support.small_runs import carry_out, shared_cache, small_run, weights
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.layout import Run
+from tiedlm.run.reopen import generate_text
+
+Opened = Callable[..., tiedlm.TrainedRun]
+TYING = {
+    "tied": "{type: tied, input_scale: sqrt_dim}",
+    "untied": "{type: untied}",
+    "factorized": "{type: factorized, width: 4}",
+    "partial": "{type: partial_dimensions, shared: 5}",
+    "projected": "{type: projected}",
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """One short run of each strategy."""
+    runs = {}
+    for name, tying in TYING.items():
+        folder = tmp_path_factory.mktemp(name)
+        runs[name] = small_run(folder, f"model.tying={tying}", "training.steps=2", "training.keep_last=1")
+        carry_out(runs[name])
+    return runs
+
+
+@pytest.fixture(scope="module")
+def opened(trained: dict[str, Run]) -> dict[str, tiedlm.TrainedRun]:
+    return {name: tiedlm.load_run(str(run.directory)) for name, run in trained.items()}
+
+
+def test_config_and_result_are_those_of_the_folder(trained: dict[str, Run]) -> None:
+    run = tiedlm.load_run(trained["tied"].directory)
+    assert run.config == trained["tied"].config
+    assert run.result == RunFolder(run.path).result()
+    assert run.figures is not None and run.result is not None
+    stored, shown = run.result.splits["test"], run.figures.splits["test"]
+    assert shown.token_perplexity == pytest.approx(np.exp(stored.nll / stored.tokens))
+    assert repr(run) == "<tiedlm.TrainedRun small: tied, seed 0>"
+
+
+def test_a_run_that_has_not_finished_says_so(tmp_path: Path) -> None:
+    begun = small_run(tmp_path)
+    RunFolder(begun.directory).claim(begun.config)
+    run = tiedlm.load_run(begun.directory)
+    assert (run.result, run.figures, run._repr_html_()) == (None, None, None)
+    assert repr(run).endswith("seed 0, not finished>")
+    with pytest.raises(tiedlm.RunError, match="holds no valid checkpoint"):
+        run.model  # noqa: B018
+
+
+def test_the_model_has_the_weights_of_the_checkpoint(
+    trained: dict[str, Run], opened: dict[str, tiedlm.TrainedRun]
+) -> None:
+    for name, run in opened.items():
+        stored = weights(trained[name])
+        state = run.model.state_dict()
+        assert {*state} == {*stored}
+        assert all(np.array_equal(state[key].numpy(), stored[key]) for key in stored)
+        assert run.model is run.model and not run.model.training
+
+
+def test_the_embeddings_score_and_embed_as_the_model_does(opened: dict[str, tiedlm.TrainedRun]) -> None:
+    """Their rows, put through the formula of each strategy, are what the model computes."""
+    ids = torch.tensor([[3, 1, 4, 1, 5]])
+    for name, run in opened.items():
+        pair, tying = run.embeddings(), run.model.tying
+        vocab_size, dim = 257, 16
+        assert pair.input.shape == (vocab_size, dim), name
+        assert pair.output.shape == (vocab_size, 4 if name == "factorized" else dim), name
+        assert {matrix.dtype for matrix in pair[:2]} == {np.dtype("float32")}
+        scale = dim**0.5 if name == "tied" else 1.0
+        torch.testing.assert_close(torch.from_numpy(pair.input)[ids] * scale, tying.embed(ids).detach())
+        with torch.no_grad():
+            hidden = tying.project(run.model(ids))
+            torch.testing.assert_close(hidden @ torch.from_numpy(pair.output).T, run.model.logits(ids))
+        is_one = np.array_equal(pair.input, pair.output)
+        assert is_one == (name in ("tied", "projected"))
+
+
+def test_the_embeddings_are_copies_and_come_with_the_counts_of_the_text(opened: dict[str, tiedlm.TrainedRun]) -> None:
+    run = opened["tied"]
+    pair = run.embeddings()
+    pair.input[:] = 0
+    pair.counts[:] = 0
+    again = run.embeddings()
+    assert again.input.any() and run.result is not None
+    assert again.counts.sum() > 0 and again.counts.shape == (257,)
+    letter = run.tokenizer.encode("a")[0]
+    text = (run.path.parents[3] / "text.txt").read_text(encoding="utf-8")
+    assert 0 < again.counts[letter] <= text.count("a")
+
+
+def test_the_tokenizer_is_that_of_the_run(opened: dict[str, tiedlm.TrainedRun]) -> None:
+    tokenizer = opened["tied"].tokenizer
+    assert tokenizer.vocab_size == 257 and tokenizer.decode(tokenizer.encode("ē, too")) == "ē, too"
+
+
+def test_it_generates_and_scores_as_the_commands_do(opened: dict[str, tiedlm.TrainedRun]) -> None:
+    run = opened["untied"]
+    given: dict[str, Any] = {"num_tokens": 8, "temperature": 1.0, "top_k": 5, "seed": 3}
+    assert run.generate("Par", **given) == generate_text(run.path, "Par", cache_dir=shared_cache(), **given)
+    assert run.result is not None
+    for split in ("validation", "test"):
+        assert run.evaluate(split)["nll"] == run.result.splits[split].nll  # type: ignore[arg-type]
+    assert run.evaluate("test", seq_len=8, stride=4)["stride"] == 4
+
+
+def test_nothing_is_printed_but_progress(trained: dict[str, Run], capfd: Any) -> None:
+    for progress in (False, True):
+        run = tiedlm.load_run(trained["tied"].directory, progress=progress)
+        run.embeddings()
+        run.evaluate("test", checkpoint="best")
+        out, err = capfd.readouterr()
+        assert out == "" and ("the best in validation" in err) == progress
+    assert not tiedlm.load_run(trained["tied"].directory).model.training
