@@ -38,7 +38,7 @@ def test_a_comparison_is_that_of_the_command(home: Path, capsys: Any) -> None:
     folder = home / "runs" / "small"
     again = tiedlm.compare(home / "small.yaml", SEEDS, runs_dir=home / "runs")
     loaded = tiedlm.load_comparison(folder)
-    config = ["compare", home / "small.yaml", "--set", "seeds=[0, 1]", "--runs-dir", home / "runs"]
+    config: list[str | Path] = ["compare", home / "small.yaml", "--set", "seeds=[0, 1]", "--runs-dir", home / "runs"]
     assert printed(capsys, *config) == again.to_dict()
     assert printed(capsys, "compare", folder) == loaded.to_dict() == tiedlm.compare(folder).to_dict()
     assert loaded.verdict == again.verdict == str(again)

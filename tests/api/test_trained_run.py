@@ -89,17 +89,15 @@ def test_the_embeddings_score_and_embed_as_the_model_does(opened: dict[str, tied
         assert is_one == (name in ("tied", "projected"))
 
 
-def test_the_embeddings_are_copies_and_come_with_the_counts_of_the_text(opened: dict[str, tiedlm.TrainedRun]) -> None:
+def test_the_embeddings_are_copies_and_come_with_the_counts_of_training(opened: dict[str, tiedlm.TrainedRun]) -> None:
     run = opened["tied"]
     pair = run.embeddings()
     pair.input[:] = 0
-    pair.counts[:] = 0
     again = run.embeddings()
     assert again.input.any() and run.result is not None
-    assert again.counts.sum() > 0 and again.counts.shape == (257,)
-    letter = run.tokenizer.encode("a")[0]
-    text = (run.path.parents[3] / "text.txt").read_text(encoding="utf-8")
-    assert 0 < again.counts[letter] <= text.count("a")
+    assert again.counts is not None and again.counts.sum() == run.result.tokens_seen
+    spaces, letters, none = (again.counts[run.tokenizer.encode(letter)[0]] for letter in (" ", "P", "@"))
+    assert spaces > letters > none == 0
 
 
 def test_the_tokenizer_is_that_of_the_run(opened: dict[str, tiedlm.TrainedRun]) -> None:
@@ -113,7 +111,7 @@ def test_it_generates_and_scores_as_the_commands_do(opened: dict[str, tiedlm.Tra
     assert run.generate("Par", **given) == generate_text(run.path, "Par", cache_dir=shared_cache(), **given)
     assert run.result is not None
     for split in ("validation", "test"):
-        assert run.evaluate(split)["nll"] == run.result.splits[split].nll  # type: ignore[arg-type]
+        assert run.evaluate(split)["nll"] == run.result.splits[split].nll
     assert run.evaluate("test", seq_len=8, stride=4)["stride"] == 4
 
 
@@ -125,3 +123,13 @@ def test_nothing_is_printed_but_progress(trained: dict[str, Run], capfd: Any) ->
         out, err = capfd.readouterr()
         assert out == "" and ("the best in validation" in err) == progress
     assert not tiedlm.load_run(trained["tied"].directory).model.training
+
+
+def test_a_damaged_file_of_counts_is_named(trained: dict[str, Run]) -> None:
+    run = tiedlm.load_run(trained["partial"].directory)
+    file = run.path / "evaluation" / "vocabulary.npz"
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(tiedlm.RunError, match=r"vocabulary\.npz cannot be read"):
+        run.embeddings()
+    file.unlink()
+    assert run.embeddings().counts is None

@@ -8,6 +8,7 @@ from tiedlm.api.arguments import check_not_negative, check_one_of, check_seed, c
 from tiedlm.api.messages import python_names
 from tiedlm.api.settings import as_path, cache_folder
 from tiedlm.data.config import SPLITS
+from tiedlm.errors import RunError
 from tiedlm.run.folder import RunFolder
 from tiedlm.talk import SILENT, Talk
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tiedlm.comparison.variant_summary import VariantSummary
-    from tiedlm.data.prepared import PreparedData
     from tiedlm.data.tokenizer import Tokenizer
     from tiedlm.model.language_model import LanguageModel
     from tiedlm.run.config import RunConfig
@@ -29,12 +29,13 @@ class EmbeddingPair(NamedTuple):
 
     `input` (V, D) fp32: a row for each token, before any input scale or norm; of a factorized table its product with
     the map to D. `output` (V, E) fp32: the rows that score the next token. E is D, but for a factorized table its
-    width: the model maps its hidden state to E first. `counts` (V,) int64: how often each token is in the train split.
+    width: the model maps its hidden state to E first. `counts` (V,) int64: how often each token was a target
+    in training; None where the run has not finished.
     """
 
     input: "npt.NDArray[np.float32]"
     output: "npt.NDArray[np.float32]"
-    counts: "npt.NDArray[np.int64]"
+    counts: "npt.NDArray[np.int64] | None"
 
 
 class TrainedRun:
@@ -70,11 +71,11 @@ class TrainedRun:
     @property
     def tokenizer(self) -> "Tokenizer":
         """`encode(text)` to ids, `decode(ids)` to text, `vocab_size`, `end_of_text`, `spellings()`."""
-        return self._data.tokenizer
+        return self._setup.data.tokenizer
 
     @python_names()
     def embeddings(self) -> EmbeddingPair:
-        """The input and the output embedding, and how often each token was in the text."""
+        """The input and the output embedding, and how often each token was seen."""
         import torch
 
         tying = self.model.tying
@@ -82,7 +83,20 @@ class TrainedRun:
             inputs, outputs = (
                 matrix.float().cpu().numpy().copy() for matrix in (tying.input_weight(), tying.output_weight())
             )
-        return EmbeddingPair(inputs, outputs, self._data.frequencies.copy())
+        return EmbeddingPair(inputs, outputs, self._counts())
+
+    def _counts(self) -> "npt.NDArray[np.int64] | None":
+        from zipfile import BadZipFile
+
+        from tiedlm.run.token_types import TokenTypes
+
+        file = self._folder.vocabulary_file
+        if not file.is_file():
+            return None
+        try:
+            return TokenTypes.load(file).targets
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            raise RunError("corrupt", f"{file} cannot be read ({error})") from error
 
     @python_names()
     def generate(
@@ -148,10 +162,6 @@ class TrainedRun:
         setup = open_run(self.path, self._cache_dir, self._talk, self._device)
         setup.model.eval()
         return setup
-
-    @property
-    def _data(self) -> "PreparedData":
-        return self._setup.data
 
     @property
     def _name(self) -> str:

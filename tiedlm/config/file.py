@@ -33,7 +33,10 @@ def read_text(path: Path) -> str:
 
 
 def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
-    """The mapping in a config file with everything it `extends` underneath (see `with_extended`)."""
+    """The mapping in a config file with everything it `extends` underneath.
+
+    What it extends is a path from its own folder, else the name of a config that comes with the package.
+    """
     source, resolved = str(path), path.resolve()
     if resolved in _above:
         chain = " -> ".join(item.name for item in [*_above, resolved])
@@ -41,25 +44,16 @@ def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
     raw = load_yaml(read_text(path), source)
     if not isinstance(raw, dict):
         raise ConfigError(Problem("", "must hold a mapping of keys to values"), source=source)
-    return with_extended(raw, path.parent, source, (*_above, resolved))
-
-
-def with_extended(raw: Raw, folder: Path, source: str = "", _above: tuple[Path, ...] = ()) -> Raw:
-    """A mapping with everything it `extends` underneath.
-
-    What it extends is a path from `folder`, else the name of a config that comes with the package.
-    """
-    raw = dict(raw)
     parent = raw.pop("extends", None)
     if parent is None:
         return raw
     if not isinstance(parent, str):
         raise ConfigError(Problem("extends", f"{parent!r}: must be the name of a file"), source=source)
-    below = folder / parent if is_there(folder / parent) else find_packaged(parent)
+    below = path.parent / parent if is_there(path.parent / parent) else find_packaged(parent)
     if below is None:
-        message = f"{folder / parent} does not exist, and no config of that name comes with the package"
+        message = f"{path.parent / parent} does not exist, and no config of that name comes with the package"
         raise ConfigError(Problem("extends", message), source=source)
-    return merge(read_config(below, _above), raw)
+    return merge(read_config(below, (*_above, resolved)), raw)
 
 
 def apply_settings(raw: Raw, settings: Sequence[str]) -> Raw:

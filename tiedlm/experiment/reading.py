@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse
-from tiedlm.config.file import apply_settings, read_config, with_extended
+from tiedlm.config.file import apply_settings, read_config
 from tiedlm.config.find import find_config
 from tiedlm.experiment.baseline import default_baseline
 from tiedlm.experiment.config import EXPERIMENT_KEYS, Experiment, ExperimentKeys
@@ -187,8 +187,16 @@ def is_shape(config: ConfigSource) -> bool:
 
 
 def _read(config: ConfigSource) -> Raw:
-    """The mapping of a config, with everything that it extends; a mapping extends files from the current folder."""
-    return with_extended(config, Path()) if isinstance(config, Mapping) else read_config(find_config(config))
+    """The mapping of a config, with everything that it extends; a mapping extends what a config may be named by."""
+    if not isinstance(config, Mapping):
+        return read_config(find_config(config))
+    raw = dict(config)
+    parent = raw.pop("extends", None)
+    if parent is None:
+        return raw
+    if not isinstance(parent, str):
+        raise ConfigError(Problem("extends", f"{parent!r}: must be the name of a file"))
+    return merge(read_config(find_config(parent)), raw)
 
 
 def _source_of(config: ConfigSource) -> str:

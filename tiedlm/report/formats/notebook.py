@@ -14,7 +14,7 @@ from tiedlm.report.figures.detail_tables import one_run_table
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.figures.notes import how_to_read, missing_figures
 from tiedlm.report.figures.table import Table
-from tiedlm.report.formats.html_components import bullet_list, folded, scrolling_table
+from tiedlm.report.formats.html_components import bullet_list, folded
 
 
 def comparison_fragment(comparison: Comparison) -> str:
@@ -48,5 +48,24 @@ def _verdict(comparison: Comparison) -> Markup:
 
 
 def _table(table: Table, notes: Iterable[str]) -> list[Markup]:
+    header, body = table.header_and_lines()
+    head = element("tr", *(element("th", title, scope="col") for title in header))
+    rows = (element("tr", _label(label), *map(_cell, cells)) for label, *cells in body)
+    whole = element("table", element("thead", head), element("tbody", *rows))
     below = bullet_list(notes)
-    return [scrolling_table(table), *([folded("How to read it, and what it rests on", below[0])] if below else [])]
+    return [
+        element("div", whole, class_="scroll"),
+        *([folded("How to read it, and what it rests on", below[0])] if below else []),
+    ]
+
+
+def _label(label: str) -> Markup:
+    name = label.lstrip(" ")
+    return element("th", name, scope="row", class_="deep" if name != label else None)
+
+
+def _cell(text: str) -> Markup:
+    """Broken only before an interval, if at all."""
+    number, bracket, interval = text.partition(" [")
+    rest = [" ", element("span", f"[{interval}")] if bracket else []
+    return element("td", element("span", number), *rest)
