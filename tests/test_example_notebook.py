@@ -1,43 +1,32 @@
 """docs/example.ipynb runs from top to bottom, and its stored outputs are what it gives.
 
-`jupyter nbconvert --to notebook --execute --inplace docs/example.ipynb` stores them anew.
+scripts/notebook stores them anew.
 """
 
-import copy
 import itertools
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
+from scripts import notebook
 from tests.support.pages import ROOT
 
-_READ: Any = nbformat.read
-STORED = _READ(ROOT / "docs" / "example.ipynb", as_version=4)
+STORED = notebook.read(notebook.EXAMPLE)
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The notebook as it comes out of one kernel that works in an empty folder."""
-    home = tmp_path_factory.mktemp("notebook")
-    (home / "work").mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
-        for variable in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
-            patch.setenv(variable, str(home / variable))
-        resources = {"metadata": {"path": str(home / "work")}}
-        return NotebookClient(copy.deepcopy(STORED), timeout=300, resources=resources).execute()
+    return notebook.executed(notebook.EXAMPLE, tmp_path_factory.mktemp("notebook"))
 
 
-def outputs(notebook: Any) -> Iterator[tuple[int, str, str]]:
+def outputs(found: Any) -> Iterator[tuple[int, str, str]]:
     """(number of the cell, kind, text) of every output, the parts of a stream joined."""
-    for number, cell in enumerate(notebook.cells):
+    for number, cell in enumerate(found.cells):
         for kind, parts in itertools.groupby(cell.get("outputs", ()), lambda output: output.get("name", "data")):
             if kind != "data":
                 yield number, kind, "".join(part["text"] for part in parts)
@@ -78,8 +67,8 @@ def test_the_figures_stored_are_those_that_come_out(executed: Any) -> None:
 
 
 def test_it_has_no_error_no_talk_and_no_path_of_a_machine(executed: Any) -> None:
-    for notebook in (STORED, executed):
-        assert not [kind for _, kind, _ in outputs(notebook) if kind in ("stderr", "error")]
+    for found in (STORED, executed):
+        assert not [kind for _, kind, _ in outputs(found) if kind in ("stderr", "error")]
     text = (ROOT / "docs" / "example.ipynb").read_text(encoding="utf-8")
     assert not re.search(r"/(home|root|tmp|work|Users|opt|usr)/|[A-Z]:\\\\", re.sub(r'"image/png": "[^"]*"', "", text))
 

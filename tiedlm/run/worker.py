@@ -24,7 +24,7 @@ from tiedlm.talk import SILENT, Talk
 # The tasks import torch, so only once the parent is being watched.
 
 
-def _run(run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str, quiet: bool) -> None:
+def _run(run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str, quiet: bool = False) -> None:
     """Carry out a run; its outcome lies in its folder."""
     from tiedlm.run.execute import execute
     from tiedlm.training.memory import keep_freed_memory
