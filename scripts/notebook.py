@@ -1,7 +1,6 @@
 """Run a notebook of docs/ from top to bottom and store its outputs in it. Called by `notebook`."""
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -47,4 +46,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,13 @@ def test_train_returns_the_run_and_trains_it_once(home: Path) -> None:
     written = (run.path / "result.json").stat().st_mtime_ns
     again = tiedlm.train(home / "small.yaml", variant="tied", seed=3, runs_dir=home / "trained")
     assert again.result == run.result and (run.path / "result.json").stat().st_mtime_ns == written
+
+
+def test_it_may_be_called_from_any_thread(home: Path) -> None:
+    """Signals are for the main thread alone; a server calls from others. The run has a process of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(tiedlm.train, home / "small.yaml", variant="tied", runs_dir=home / "thread").result()
+    assert run.result is not None
 
 
 @pytest.mark.parametrize("progress", [False, True])

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,14 +48,6 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def in_child(run: Run) -> None:
     run_in_child(run, cache_dir=shared_cache(), fresh=False, prefix="", siblings=[])
-
-
-def test_a_run_may_be_carried_out_from_any_thread(tmp_path: Path) -> None:
-    """Signals are for the main thread alone: a server or a notebook calls from others."""
-    run = small_run(tmp_path, "training.steps=2")
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(in_child, run).result()
-    assert RunFolder(run.directory).result() is not None
 
 
 def ended(process: int) -> bool:

@@ -49,15 +49,6 @@ def test_shapes_and_types_are_those_of_the_contract(strategy: dict[str, object])
     assert bias is None or bias.shape == (V,)
 
 
-def test_the_input_embedding_is_what_is_embedded_before_scale_and_norm(strategy: dict[str, object]) -> None:
-    tying = build(strategy | {"embedding_dropout": 0.5, "embedding_noise": 0.1})
-    weight, ids = tying.input_weight(), torch.arange(V).view(1, V)
-    assert weight.shape == (V, D) and not weight.requires_grad
-    scale = D**0.5 if strategy.get("input_scale") == "sqrt_dim" else 1.0
-    torch.testing.assert_close(tying.eval().embed(ids)[0].detach(), weight * scale)
-    assert torch.equal(Tying.input_weight(tying), tying.embed(ids)[0]), "the default: the vectors of the body"
-
-
 def test_flops_are_those_that_a_counter_sees(strategy: dict[str, object]) -> None:
     tying = build(strategy)
     with FlopCounterMode(display=False) as counter:

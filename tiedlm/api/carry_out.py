@@ -1,6 +1,6 @@
 """`tiedlm.compare`, `tiedlm.train` and `tiedlm.load_comparison`. Free of torch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tiedlm.api.arguments import check_seed
@@ -9,10 +9,12 @@ from tiedlm.api.messages import python_names
 from tiedlm.api.settings import ConfigSource, Overrides, as_config, as_path, as_settings, cache_folder
 from tiedlm.api.trained_run import TrainedRun
 from tiedlm.comparison.comparison import COMPARISON_FILE
+from tiedlm.comparison.comparison import Comparison as Document
 from tiedlm.comparison.comparison import load_comparison as load_stored
 from tiedlm.comparison.gather import gather
 from tiedlm.config.find import find_packaged
 from tiedlm.errors import ConfigError, Problem
+from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import RunFolder, run_folders
 from tiedlm.run.layout import Layout, Run
 from tiedlm.talk import SILENT, Talk
@@ -41,14 +43,10 @@ def compare(
     """
     folders = _folders(what)
     if folders:
-        given = {"overrides": overrides, "device": device, "fresh": fresh}
-        refused = [name for name, value in given.items() if value]
-        if refused:
-            raise ConfigError(Problem(refused[0], "needs a config: finished runs are only compared"))
+        _refuse_changes(overrides=overrides, device=device, fresh=fresh)
         return Comparison(gather(folders, baseline, primary, smallest_worthwhile), folders)
     from tiedlm.comparison.compare import compare as carry_out_and_compare
     from tiedlm.comparison.compare import compare_finished
-    from tiedlm.experiment.reading import load_experiment
 
     judging = {"baseline": baseline, "primary": primary, "smallest_worthwhile": smallest_worthwhile}
     settings = _all_settings(overrides, {"training.device": device, **judging})
@@ -57,9 +55,7 @@ def compare(
     places = {"runs_dir": as_path(runs_dir), "cache_dir": cache_folder(cache_dir)}
     talk = Talk() if progress else SILENT
     if train:
-        found = carry_out_and_compare(
-            experiment, **places, fresh=fresh, talk=talk, show=lambda so_far: talk.say(so_far.verdict)
-        )
+        found = carry_out_and_compare(experiment, **places, fresh=fresh, talk=talk, show=_saying(talk))
     elif fresh:
         raise ConfigError(Problem("fresh=True", "starts the runs again, and train=False trains none"))
     else:
@@ -103,7 +99,6 @@ def train(
     from tiedlm.experiment.carry_out import train as train_run
     from tiedlm.experiment.expand import expand
     from tiedlm.experiment.plan import pick
-    from tiedlm.experiment.reading import load_experiment
 
     check_seed(seed)
     runs, cache, talk = as_path(runs_dir), cache_folder(cache_dir), Talk() if progress else SILENT
@@ -112,6 +107,18 @@ def train(
     run = Run(pick(experiment, variant, seed), runs)
     train_run(experiment, run, cache_dir=cache, fresh=fresh, talk=talk)
     return TrainedRun(run.directory, device=device, cache_dir=cache, progress=progress)
+
+
+def _saying(talk: Talk) -> Callable[[Document], None]:
+    """Says the verdict so far."""
+    return lambda so_far: talk.say(so_far.verdict)
+
+
+def _refuse_changes(**given: object) -> None:
+    """Raise ConfigError for arguments of training where folders are compared, for then nothing is trained."""
+    for name, value in given.items():
+        if value:
+            raise ConfigError(Problem(name, "needs a config: finished runs are only compared"))
 
 
 def _all_settings(overrides: Overrides, more: Mapping[str, str | float | None]) -> list[str]:

@@ -34,15 +34,9 @@ def run_in_child(
 
     Raises what the run raised: ConfigError, RunError, Interrupted; the last also where the run had just ended well.
     """
-    request = {
-        "task": "run",
-        "run": _described(run),
-        "siblings": [_described(sibling) for sibling in siblings],
-        "cache_dir": str(cache_dir),
-        "fresh": fresh,
-        "prefix": prefix,
-        "quiet": quiet,
-    }
+    described = {"run": _described(run), "siblings": [_described(sibling) for sibling in siblings]}
+    options = {"cache_dir": str(cache_dir), "fresh": fresh, "prefix": prefix, "quiet": quiet}
+    request = {"task": "run", **described, **options}
     # in a session of its own: a terminal's Ctrl-C reaches this process alone, which hands it on once
     with (
         _Forwarding() as forwarding,
