@@ -24,7 +24,7 @@ from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.talk import SILENT, Talk, Update
 
-__all__ = ["PreparedData", "SplitTokens", "check_prepared", "find_prepared", "prepare"]
+__all__ = ["PreparedData", "SplitTokens", "check_prepared", "find_prepared", "prepare", "reopen"]
 
 _SAY_EVERY = 1 << 20
 POLICY = 2
@@ -32,11 +32,18 @@ POLICY = 2
 
 
 def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
-    """The tokens of a config, from the cache where they are there and whole, else made and stored.
+    """The tokens of a config to train on, from the cache where they are there and whole, else made and stored.
 
     With `verify` those in the cache are compared with their hashes first, which takes about two seconds a GB.
-    Raises ConfigError where the request cannot be met, RunError where text cannot be had or stored.
+    Raises ConfigError where the request cannot be met (also for a text that could be read, but not trained on: no plain
+    text, or splits that overlap), RunError where text cannot be had or stored.
     """
+    open_corpus(config.corpus).check()
+    return reopen(config, cache_dir, talk, verify=verify)
+
+
+def reopen(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
+    """What `prepare` gives, for a run that was trained already: its text is not judged again."""
     found = find_prepared(config, cache_dir, verify=verify)
     if found:
         return found
