@@ -14,9 +14,10 @@ from tiedlm.data.build_tokenizer import tokenizer_identity, train_tokenizer
 from tiedlm.data.config import SPLITS, DataConfig, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord, Evidence, refuse_empty
-from tiedlm.data.counting import TextCounts, count_text
+from tiedlm.data.counting import SplitOverlap, TextCounts, count_text
 from tiedlm.data.documents import Row, Text
 from tiedlm.data.open_corpus import open_corpus
+from tiedlm.data.overlap import measure_overlap
 from tiedlm.data.prepared import PreparedData, SplitTokens, open_prepared
 from tiedlm.data.tokenizer import Tokenizer
 from tiedlm.data.tokens import META, TokensMeta, WrittenSplit, clear, read_meta, write_meta, write_split
@@ -39,18 +40,25 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify:
     text, or splits that overlap), RunError where text cannot be had or stored.
     """
     open_corpus(config.corpus).check()
-    return reopen(config, cache_dir, talk, verify=verify)
+    return _open(config, cache_dir, talk, verify=verify, needs_overlap=True)
 
 
 def reopen(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
     """What `prepare` gives, for a run that was trained already: its text is not judged again."""
+    return _open(config, cache_dir, talk, verify=verify, needs_overlap=False)
+
+
+def _open(config: DataConfig, cache_dir: Path, talk: Talk, *, verify: bool, needs_overlap: bool) -> PreparedData:
+    """From the cache; made where that lacks the tokens, or the overlap of the splits where it is needed."""
     found = find_prepared(config, cache_dir, verify=verify)
-    if found:
+    if found and (found.overlap or not needs_overlap):
         return found
     request = _Request(config, cache_dir)
     try:
         return request.open(*_make(request, talk, verify))
     except OSError as error:
+        if found:  # all but the overlap is there, and nothing can be written
+            return found
         raise RunError("disk", f"{cache_dir} cannot be used as a cache: {error}") from error
 
 
@@ -115,6 +123,8 @@ def _make(request: _Request, talk: Talk, verify: bool) -> tuple[TextCounts, Toke
     evidence = request.corpus.evidence()
     counts = request.stored_counts() or count_text(text)
     refuse_empty(counts, request.corpus.label)
+    if counts.overlap is None:
+        counts = counts.model_copy(update={"overlap": _overlap(text, counts, talk)})
     folder, notes = request.folder(counts), list[str]()
     with _alone(folder, talk):
         meta = read_meta(folder, verify=verify)
@@ -130,6 +140,12 @@ def _make(request: _Request, talk: Talk, verify: bool) -> tuple[TextCounts, Toke
     if evidence is not None:
         write_atomic(request.counts_file(evidence), counts.model_dump_json(indent=1))
     return counts, meta, notes
+
+
+def _overlap(text: Text, counts: TextCounts, talk: Talk) -> dict[Split, SplitOverlap]:
+    size = counts.splits["train"].bytes
+    with talk.progress("looking for test text in train", size) as update:
+        return measure_overlap({**text, "train": _watched(text["train"], size, update)}, counts.splits)
 
 
 def _tokenize(

@@ -63,6 +63,7 @@ def build_result(
             details=data.corpus.details,
             vocab_size=data.vocab_size,
             tokenizer=data.tokenizer_label,
+            overlap=data.overlap,
         ),
         effective=_effective(setup, trainer),
         hashes=_hashes(setup, start, progress.batches_hash),

@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from tiedlm.config.base import Config
 from tiedlm.data.config import SPLITS as SPLITS
+from tiedlm.data.config import Split
+from tiedlm.data.counting import SplitOverlap as SplitOverlap
 from tiedlm.forecast.footprint import Footprint as Footprint
 from tiedlm.model.counts import PARTS as PARTS
 from tiedlm.model.counts import ParameterCounts as ParameterCounts
@@ -64,12 +66,16 @@ class Hashes(Config):
 
 
 class Corpus(Config):
-    """Where the text came from; `caption` is what a table says of it."""
+    """Where the text came from; `caption` is what a table says of it.
+
+    `overlap`: what of validation and test stands in train; None for runs stored before it was measured.
+    """
 
     caption: str
     details: dict[str, str | int | None]
     vocab_size: int
     tokenizer: str
+    overlap: dict[Split, SplitOverlap] | None = None
 
 
 class Memory(Config):
