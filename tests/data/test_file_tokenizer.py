@@ -6,8 +6,7 @@ import pytest
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Library
 
-from tests.data.test_tokenizer import library_file, stream
-from tests.support.tokenizers import tokenizer_config, trained
+from tests.support.tokenizers import library_file, stream, tokenizer_config, trained
 from tiedlm.config.base import ConfigError
 from tiedlm.data.build_tokenizer import load_tokenizer
 from tiedlm.data.documents import Row, rows_of

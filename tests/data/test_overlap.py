@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.data.test_prepare import config_of
+from tiedlm.config.base import parse
 from tiedlm.data import overlap
-from tiedlm.data.config import SPLITS
+from tiedlm.data.config import SPLITS, DataConfig
 from tiedlm.data.counting import TextCounts, count_text
 from tiedlm.data.documents import Row, Text
 from tiedlm.data.overlap import HELD_OUT, measure_overlap
@@ -46,6 +46,11 @@ def words_of(document: Document) -> tuple[str, ...]:
 def runs_of(document: Document) -> list[tuple[str, ...]]:
     words = words_of(document)
     return [words[begin : begin + 8] for begin in range(len(words) - 7)]
+
+
+def config_of(path: Path) -> DataConfig:
+    corpus = {"type": "text", "file": str(path)}
+    return parse(DataConfig, {"corpus": corpus, "tokenizer": {"type": "byte"}, "seq_len": 8})
 
 
 @pytest.mark.parametrize("batch_bytes", [1 << 19, 3000, 500])
@@ -97,7 +102,7 @@ def test_of_a_long_split_about_as_many_runs_are_sampled_as_asked_evenly(monkeypa
 def test_overlap_is_measured_once_and_kept_with_the_counts_of_a_text(tmp_path: Path) -> None:
     paragraphs = [f"paragraph {number} of the book, which has ten words each" for number in range(40)]
     (tmp_path / "all.txt").write_text("\n\n".join([*paragraphs[:38], paragraphs[3], paragraphs[5]]))
-    config = config_of({"type": "text", "file": str(tmp_path / "all.txt")})
+    config = config_of(tmp_path / "all.txt")
     first = prepare(config, tmp_path / "cache")
     assert first.overlap is not None and first.overlap["test"].documents_in_train == 2
     again = find_prepared(config, tmp_path / "cache")
@@ -106,7 +111,7 @@ def test_overlap_is_measured_once_and_kept_with_the_counts_of_a_text(tmp_path: P
 
 def test_it_is_measured_where_the_cache_of_an_older_version_lacks_it(tmp_path: Path) -> None:
     (tmp_path / "all.txt").write_text("".join(f"paragraph {number}\n\n" for number in range(40)))
-    config = config_of({"type": "text", "file": str(tmp_path / "all.txt")})
+    config = config_of(tmp_path / "all.txt")
     first = prepare(config, tmp_path / "cache")
     (stored,) = (tmp_path / "cache" / "texts").iterdir()
     counts = TextCounts.model_validate_json(stored.read_bytes())

@@ -39,34 +39,32 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify:
     Raises ConfigError where the request cannot be met (also for a text that could be read, but not trained on: no plain
     text, or splits that overlap), RunError where text cannot be had or stored.
     """
-    open_corpus(config.corpus).check()
-    return _open(config, cache_dir, talk, verify=verify, needs_overlap=True)
+    request = _Request(config, cache_dir)
+    request.corpus.check()
+    return _open(request, talk, verify=verify, needs_overlap=True)
 
 
 def reopen(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
     """What `prepare` gives, for a run that was trained already: its text is not judged again."""
-    return _open(config, cache_dir, talk, verify=verify, needs_overlap=False)
+    return _open(_Request(config, cache_dir), talk, verify=verify, needs_overlap=False)
 
 
-def _open(config: DataConfig, cache_dir: Path, talk: Talk, *, verify: bool, needs_overlap: bool) -> PreparedData:
+def _open(request: "_Request", talk: Talk, *, verify: bool, needs_overlap: bool) -> PreparedData:
     """From the cache; made where that lacks the tokens, or the overlap of the splits where it is needed."""
-    found = find_prepared(config, cache_dir, verify=verify)
+    found = request.find(verify=verify)
     if found and (found.overlap or not needs_overlap):
         return found
-    request = _Request(config, cache_dir)
     try:
         return request.open(*_make(request, talk, verify))
     except OSError as error:
         if found:  # all but the overlap is there, and nothing can be written
             return found
-        raise RunError("disk", f"{cache_dir} cannot be used as a cache: {error}") from error
+        raise RunError("disk", f"{request.cache_dir} cannot be used as a cache: {error}") from error
 
 
 def find_prepared(config: DataConfig, cache_dir: Path, *, verify: bool = False) -> PreparedData | None:
     """What `prepare` would give, where it is in the cache already; the text itself is not read."""
-    request = _Request(config, cache_dir)
-    counts, meta = request.stored(verify=verify)
-    return request.open(counts, meta, []) if counts and meta else None
+    return _Request(config, cache_dir).find(verify=verify)
 
 
 def check_prepared(config: DataConfig, cache_dir: Path) -> TokensMeta | None:
@@ -80,12 +78,12 @@ class _Request:
     def __init__(self, config: DataConfig, cache_dir: Path) -> None:
         self.config = config
         self.corpus = open_corpus(config.corpus)
-        self._cache_dir = cache_dir
+        self.cache_dir = cache_dir
         self._tokenizer = tokenizer_identity(config.tokenizer)
 
     def counts_file(self, evidence: Evidence) -> Path:
         """Where the counts of a text are kept, named by what tells that text from any other."""
-        return self._cache_dir / "texts" / f"{_key([self.config.corpus.model_dump(), evidence])}.json"
+        return self.cache_dir / "texts" / f"{_key([self.config.corpus.model_dump(), evidence])}.json"
 
     def stored_counts(self) -> TextCounts | None:
         """What is known of the text without reading it."""
@@ -102,9 +100,14 @@ class _Request:
         counts = self.stored_counts()
         return counts, read_meta(self.folder(counts), verify=verify) if counts else None
 
+    def find(self, *, verify: bool) -> PreparedData | None:
+        """The prepared data, where it is in the cache."""
+        counts, meta = self.stored(verify=verify)
+        return self.open(counts, meta, []) if counts and meta else None
+
     def folder(self, counts: TextCounts) -> Path:
         """Where the tokens of a text are kept, named by everything that determines them."""
-        return self._cache_dir / "tokens" / _key([counts.sha256, self._tokenizer])
+        return self.cache_dir / "tokens" / _key([counts.sha256, self._tokenizer])
 
     def open(self, counts: TextCounts, meta: TokensMeta, notes: list[str]) -> PreparedData:
         """The prepared data, with `notes` on how it came about."""
