@@ -84,7 +84,8 @@ def _hashed_words(rows: Iterable[Row]) -> Iterator[tuple[_Hashes, _Ints]]:
         offsets = np.cumsum([0, *(len(data) for data, _ in batch)])[:-1]
         documents = offsets[[starts for _, starts in batch]]
         if len(begins):
-            yield _mixed(span_hash(codes, begins, ends - begins)), number + np.searchsorted(documents, begins, "right")
+            hashes = span_hash(codes + np.uint16(1), begins, ends - begins)  # a NUL is a character like others
+            yield _mixed(hashes), number + np.searchsorted(documents, begins, "right")
         number += len(documents)
 
 
