@@ -46,6 +46,14 @@ def test_up_to_2_percent_it_is_said_under_the_details_alone() -> None:
     ]
 
 
+def test_a_run_stored_before_it_was_measured_takes_it_from_another_of_the_same_text() -> None:
+    corpus = comparison((12, 60), (0, 0)).corpus
+    older, newer = runs("tied", TIED_NATS), runs("untied", UNTIED_NATS, corpus=corpus)
+    assert any("12 of 60 documents" in line for line in context(compared(*older, *newer)))
+    others = [run.model_copy(update={"hashes": run.hashes.model_copy(update={"corpus": "other"})}) for run in newer]
+    assert not any("12 of 60 documents" in line for line in context(compared(*older, *others)))
+
+
 def test_of_runs_stored_before_it_was_measured_that_is_said() -> None:
     older = example_comparison()
     assert not [line for line in context(older) if "stands in train" in line]
