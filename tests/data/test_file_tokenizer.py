@@ -1,12 +1,13 @@
 """Tokenizer files whose model has the end of text among its words, and paths that are none."""
 
+import json
 from pathlib import Path
 
 import pytest
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Library
 
-from tests.support.tokenizers import library_file, stream, tokenizer_config, trained
+from tests.support.tokenizers import DOCUMENTS, library_file, stream, tokenizer_config, trained
 from tiedlm.config.base import ConfigError
 from tiedlm.data.build_tokenizer import load_tokenizer
 from tiedlm.data.documents import Row, rows_of
@@ -67,6 +68,25 @@ def test_the_token_for_unknown_text_cannot_be_the_end_of_a_text(tmp_path: Path) 
         path = whole_word_file(tmp_path, kind, "<eos>")
         with pytest.raises(ConfigError, match=r"end_of_text: '<unk>' of .*words.json stands for unknown text"):
             trained({"type": "file", "path": str(path), "end_of_text": "<unk>"})
+
+
+def test_byte_level_bpe_may_call_its_end_of_text_unknown_too(tmp_path: Path) -> None:
+    """GPT-2's is one token for both; no text is unknown to it."""
+    path = library_file(tmp_path)
+    raw = json.loads(path.read_text())
+    raw["model"]["unk_token"] = "<|endoftext|>"
+    path.write_text(json.dumps(raw))
+    tokenizer = trained({"type": "file", "path": str(path)})
+    assert stream(tokenizer).count(tokenizer.end_of_text) == len(DOCUMENTS)
+
+
+def test_a_bpe_of_characters_that_makes_unknown_text_its_end_of_text_is_refused(tmp_path: Path) -> None:
+    tokenizer = Library(models.BPE({"<eos>": 0, "a": 1, "b": 2, "\n": 3}, [], unk_token="<eos>"))
+    tokenizer.save(str(tmp_path / "characters.json"))
+    mine = trained({"type": "file", "path": str(tmp_path / "characters.json")})
+    assert stream(mine, [Row("ab\n", True)]) == [1, 2, 3, 0]
+    with pytest.raises(ConfigError, match=r"end_of_text: this tokenizer makes its end of text of what stands in"):
+        stream(mine, [Row("abc\n", True)])
 
 
 def test_a_folder_in_the_place_of_a_tokenizer_file_names_the_file_in_it(tmp_path: Path) -> None:

@@ -119,10 +119,10 @@ def _build(description: bytes, config: FileTokenizer) -> Any:
 
 
 def _unknown(model: dict[str, Any]) -> str | None:
-    """The token that a model gives to text it does not know, if it has one."""
+    """The token that a model gives to text it does not know; BPE of bytes may name one, and knows all text."""
     if model["type"] == "Unigram":
         return None if model.get("unk_id") is None else model["vocab"][model["unk_id"]][0]
-    return model.get("unk_token")
+    return None if model["type"] == "BPE" else model.get("unk_token")
 
 
 def _end_of_text(vocabulary: dict[str, int], unknown: str | None, config: FileTokenizer) -> str:
