@@ -96,6 +96,7 @@ def _effective(setup: Setup, trainer: Trainer) -> Effective:
         fused_optimizer=is_fused(setup.config.training, machine),
         arithmetic=environment.numerics_version,
         head=environment.head,
+        embedding_stream=environment.embedding_stream,
     )
 
 

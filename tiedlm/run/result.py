@@ -42,6 +42,8 @@ class Effective(Config):
     """The settings that a run was really computed with, every `auto` decided.
 
     `arithmetic` is the numerics version of the code; None for runs that were stored before this key existed.
+    `embedding_stream` is where noise and dropout of input vectors were drawn from; the body's where nothing was drawn,
+    and in runs that were stored before they had a stream of their own.
     """
 
     device: str
@@ -53,6 +55,7 @@ class Effective(Config):
     fused_optimizer: bool
     arithmetic: int | None = None
     head: Literal["lean", "full"] = "lean"
+    embedding_stream: Literal["the body's", "its own"] = "the body's"
 
 
 class Hashes(Config):
