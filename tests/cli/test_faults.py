@@ -181,10 +181,10 @@ def test_killed_again_and_again_a_comparison_comes_out_as_if_nothing_had_been() 
 
 
 def texts(folder: Path, content: bytes) -> dict[str, Any]:
-    """The same text for each split."""
+    """The same text for each split, but for blank lines: the test split has it as it is."""
     paths = {split: folder / f"{split}.txt" for split in SPLITS}
-    for path in paths.values():
-        path.write_bytes(content)
+    for num_blank, path in enumerate(reversed(paths.values())):
+        path.write_bytes(content + b"\n" * num_blank)
     return {"type": "text", **{split: str(path) for split, path in paths.items()}}
 
 

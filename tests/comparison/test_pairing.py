@@ -105,3 +105,19 @@ def test_a_reason_that_holds_for_every_seed_names_none() -> None:
 def test_without_a_seed_in_common_there_is_no_pair() -> None:
     pairing = pair_seeds([])
     assert (pairing.level, pairing.reasons) == ("none", ["no seed has finished in both"])
+
+
+def test_noise_from_the_body_s_stream_makes_no_pair_with_noise_from_its_own_but_none_at_all_does() -> None:
+    """An older version drew it from that of the body's dropout, whose masks then differed."""
+    plain = run_result("tied")
+    model = plain.config["model"]
+    noisy = plain.config | {"model": model | {"tying": {"type": "tied", "embedding_noise": 0.1}}}
+    own, old = effective(embedding_stream="its own"), effective()
+    mixed = pair(run_result("tied", config=noisy, effective=old), run_result("untied", config=noisy, effective=own))
+    assert mixed.level == "none"
+    assert mixed.reasons == [
+        "the random stream of embedding noise and dropout differs: the body's against its own",
+    ]
+    for config, run in ((noisy, own), (plain.config, old)):
+        found = pair(run_result("tied", config=config, effective=run), run_result("untied"))
+        assert found.level == "start+batches"

@@ -23,10 +23,10 @@ def text_of(corpus: dict[str, Any]) -> Text:
 
 
 def three_files(folder: Path, train: bytes, **more: Any) -> dict[str, Any]:
-    (folder / "train.txt").write_bytes(train)
-    (folder / "other.txt").write_bytes(b"other\n")
-    other = str(folder / "other.txt")
-    return {"type": "text", "train": str(folder / "train.txt"), "validation": other, "test": other, **more}
+    files = {"train": train, "validation": b"other\n", "test": b"another\n"}
+    for split, content in files.items():
+        (folder / f"{split}.txt").write_bytes(content)
+    return {"type": "text", **{split: str(folder / f"{split}.txt") for split in files}, **more}
 
 
 def joined(rows: Any) -> str:
@@ -168,3 +168,20 @@ def test_one_file_with_fewer_documents_than_splits_is_refused(tmp_path: Path) ->
     (tmp_path / "all.txt").write_text("a\n\nb\n")
     with pytest.raises(ConfigError, match=r"data.corpus.file: .*all.txt has 2 documents \(paragraphs\)"):
         text_of({"type": "text", "file": str(tmp_path / "all.txt")})
+    (tmp_path / "all.txt").write_text("a\nb\n")
+    with pytest.raises(ConfigError, match=r"has 1 document \(paragraphs\); .*; see data.corpus.documents"):
+        text_of({"type": "text", "file": str(tmp_path / "all.txt")})
+
+
+@pytest.mark.parametrize("content", ["", "\n", " \n\n\t\n"])
+def test_a_blank_file_is_refused_as_one_without_text(tmp_path: Path, content: str) -> None:
+    (tmp_path / "all.txt").write_text(content)
+    with pytest.raises(ConfigError, match=r"data.corpus.file: .*all.txt holds no text$"):
+        text_of({"type": "text", "file": str(tmp_path / "all.txt")})
+
+
+def test_lines_that_end_in_cr_alone_are_refused_but_a_cr_inside_a_line_is_text(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"data.corpus.train: .*train.txt has CR alone at its ends of lines"):
+        count_text(text_of(three_files(tmp_path, b"one\r\rtwo\r")))
+    counts = count_text(text_of(three_files(tmp_path, b"one \r two\n")))
+    assert (counts.splits["train"].rows, counts.splits["train"].words) == (1, 3)

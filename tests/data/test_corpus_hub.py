@@ -259,6 +259,7 @@ WRONG = [
     ({"train": "train[:x]"}, "data.corpus.train", "train[:x]"),
     ({"config": "plain"}, "data.corpus.config", "default"),
     ({"id": "someone/Tales"}, "data.corpus.id", "someone/Tales"),
+    ({"test": "train[-15:]"}, "data.corpus.test", "train[:50%]"),
 ]
 
 

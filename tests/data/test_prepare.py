@@ -187,7 +187,7 @@ def test_a_split_without_text_is_refused(tmp_path: Path, name: str) -> None:
     corpus = {"type": "text"}
     for split in SPLITS:
         corpus[split] = str(tmp_path / split)
-        (tmp_path / split).write_text("\n \n" if split == name else "text\n")
+        (tmp_path / split).write_text("\n \n" if split == name else f"text of {split}\n")
     with pytest.raises(ConfigError, match=f"data.corpus: .* holds no text in its {name} split"):
         prepare(config_of(corpus), tmp_path / "cache")
 

@@ -7,21 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import AddedToken, decoders, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Library
+from tokenizers import models, pre_tokenizers
 
-from tests.support.tokenizers import DOCUMENTS, ROWS, tokenizer_config, trained
+from tests.support.tokenizers import DOCUMENTS, ROWS, library_file, stream, tokenizer_config, trained
 from tiedlm.config.base import ConfigError
 from tiedlm.data.bpe_tokenizer import short_rows
 from tiedlm.data.build_tokenizer import load_tokenizer, train_tokenizer
 from tiedlm.data.documents import Row, rows_of
-from tiedlm.data.tokenizer import PIECE_CHARS, Tokenizer, pieces
+from tiedlm.data.tokenizer import PIECE_CHARS, pieces
 
 LOSSLESS = [{"type": "bpe", "vocab_size": 300}, {"type": "byte"}]
-
-
-def stream(tokenizer: Tokenizer, rows: list[Row] = ROWS) -> list[int]:
-    return [int(index) for tokens in tokenizer.encode_rows(rows) for index in tokens.ids]
 
 
 @pytest.mark.parametrize("config", LOSSLESS)
@@ -160,23 +156,6 @@ def test_pieces_are_whole_rows_of_one_document() -> None:
     assert "".join(piece.text for piece in found) == "".join(DOCUMENTS)
     assert sum(piece.starts_document for piece in found) == sum(piece.ends_document for piece in found) == 3
     assert all(piece.text.endswith("\n") and (len(piece.text) <= 30 or piece.text.count("\n") == 1) for piece in found)
-
-
-def library_file(folder: Path, end: str | None = "<|endoftext|>", special: bool = True) -> Path:
-    tokenizer = Library(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=280, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
-    )
-    tokenizer.train_from_iterator(DOCUMENTS[:1], trainer)
-    if end:
-        tokenizer.add_tokens([AddedToken(end, special=special)])
-    tokenizer.enable_truncation(4)
-    tokenizer.enable_padding(length=50)
-    path = folder / "tokenizer.json"
-    tokenizer.save(str(path))
-    return path
 
 
 @pytest.mark.parametrize("special", [True, False])

@@ -19,6 +19,7 @@ def test_checkpoints_hold_it_under_the_keys_that_they_always_had() -> None:
         "head": "lean",
         "micro_batch_size": 4,
         "torch": "2.13.0",
+        "embedding_stream": "the body's",
         "arithmetic": NUMERICS_VERSION,
     }
 
@@ -33,6 +34,7 @@ def test_checkpoints_hold_it_under_the_keys_that_they_always_had() -> None:
         ({"micro_batch_size": 2}, "training.micro_batch_size", "with 2, now it is 4"),
         ({"torch": "2.11.0"}, "torch", "with 2.11.0, now it is 2.13.0"),
         ({"numerics_version": 1}, "tiedlm's arithmetic", f"with 1, now it is {NUMERICS_VERSION}"),
+        ({"embedding_stream": "its own"}, "the random stream of embedding_noise and embedding_dropout", "with its own"),
         ({"torch": "2.11.0", "precision": "bf16"}, "training.precision", "with bf16, now it is fp32"),
     ],
 )
@@ -49,7 +51,7 @@ def test_another_environment_is_refused_and_the_first_difference_named(
 def test_the_same_environment_is_not_refused_nor_what_was_not_written_at_first() -> None:
     stored = HERE.stored()
     HERE.check_continues(stored, step=7)
-    del stored["head"]
+    del stored["head"], stored["embedding_stream"]
     HERE.check_continues(stored, step=7)
     del stored["arithmetic"]
     replace(HERE, numerics_version=1).check_continues(stored, step=7)

@@ -61,6 +61,10 @@ def _machine_differences(variant: RunResult, baseline: RunResult) -> Iterator[st
     for what in mine | theirs:
         if mine.get(what) != theirs.get(what):
             yield f"{what} differs: {mine.get(what)} against {theirs.get(what)}"
+    if all(map(_draws_on_embedding_path, (variant, baseline))):
+        streams = [run.effective.embedding_stream for run in (variant, baseline)]
+        if streams[0] != streams[1]:  # by an older version: then the body's dropout masks differ too
+            yield f"the random stream of embedding noise and dropout differs: {streams[0]} against {streams[1]}"
     for split in [name for name in variant.splits if name in baseline.splits]:
         one, other = variant.splits[split], baseline.splits[split]
         if (one.seq_len, one.stride) != (other.seq_len, other.stride):
@@ -68,6 +72,11 @@ def _machine_differences(variant: RunResult, baseline: RunResult) -> Iterator[st
                 f"{split} was scored in other windows: {one.seq_len} tokens every {one.stride} "
                 f"against {other.seq_len} every {other.stride}"
             )
+
+
+def _draws_on_embedding_path(run: RunResult) -> bool:
+    tying = run.config.get("model", {}).get("tying", {})
+    return any(tying.get(key) for key in ("embedding_noise", "embedding_dropout"))
 
 
 def _machine(run: RunResult) -> dict[str, str]:

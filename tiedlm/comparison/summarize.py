@@ -9,7 +9,7 @@ from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.question import Question
 from tiedlm.comparison.variant_summary import summarize_variant
 from tiedlm.comparison.verdict import Conditions, conditions_in_words, statements
-from tiedlm.run.result import RunFailure, RunResult
+from tiedlm.run.result import Corpus, RunFailure, RunResult
 
 _NOTHING = "No run has finished: there is nothing to compare."
 
@@ -33,7 +33,7 @@ def summarize(finished: FinishedRuns, failures: Sequence[RunFailure] = ()) -> Co
         verdict=f"{conditions_in_words(conditions, not pending)}: {'; '.join(said)}." if conditions else _NOTHING,
         statements=said,
         conditions=conditions,
-        corpus=next((run.corpus for run in finished.every_run), None),
+        corpus=_corpus(finished.every_run),
         variants=[
             summarize_variant(variant, runs, finished.baseline_runs) for variant, runs in finished.by_variant.items()
         ],
@@ -50,6 +50,14 @@ def summarize_one_run(result: RunResult) -> Comparison:
     """The figures of one finished run: a comparison of its variant with nothing."""
     question = Question(str(result.config.get("name", "")), baseline=result.variant, order=(result.variant,))
     return summarize(FinishedRuns.of([result], question))
+
+
+def _corpus(runs: Sequence[RunResult]) -> Corpus | None:
+    """That of the first run; the overlap of its splits may be known of a later run of the same text alone."""
+    if not runs:
+        return None
+    same_text = (run.corpus.overlap for run in runs if run.hashes.corpus == runs[0].hashes.corpus)
+    return runs[0].corpus.model_copy(update={"overlap": next(filter(None, same_text), None)})
 
 
 def _pending(finished: FinishedRuns, failures: Sequence[RunFailure]) -> Iterator[Pending]:

@@ -45,7 +45,10 @@ def tokenizer_identity(config: TokenizerConfig) -> dict[str, object]:
     """Everything beside the text that determines a tokenizer: its config, the file it names, the library's version."""
     identity: dict[str, object] = config.model_dump()
     if isinstance(config, FileTokenizer):
-        identity["path"] = hashlib.sha256(read_file(config)).hexdigest()
+        description = read_file(config)
+        identity["path"] = hashlib.sha256(description).hexdigest()
+        if any(name in description for name in (b'"WordLevel"', b'"Unigram"')):
+            identity["end_of_text_in_documents"] = False  # tokens made when it could be are not used
     if isinstance(config, BpeTokenizer | FileTokenizer):
         identity["library"] = version("tokenizers")
     return identity

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tiedlm.config.base import Config, Count, FromList, Size, check
 from tiedlm.config.problems import shown
@@ -23,14 +23,23 @@ class WikitextCorpus(Config):
     revision: str = WIKITEXT_REVISION
 
 
+def _one_file(value: object) -> object:
+    wanted = "must be one file; join several into one, with a blank line between documents"
+    check(not isinstance(value, list), f"{shown(value)}: {wanted}")
+    return value
+
+
+TextPath = Annotated[str | None, BeforeValidator(_one_file)]
+
+
 class TextCorpus(Config):
     """Files of UTF-8 text (also .gz): one a split, or one `file` cut by `fractions` of whole documents."""
 
     type: Literal["text"]
-    train: str | None = None
-    validation: str | None = None
-    test: str | None = None
-    file: str | None = None
+    train: TextPath = None
+    validation: TextPath = None
+    test: TextPath = None
+    file: TextPath = None
     fractions: Annotated[tuple[float, float, float], FromList] = (0.9, 0.05, 0.05)
     documents: Documents = "paragraphs"
 

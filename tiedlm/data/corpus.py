@@ -30,6 +30,9 @@ class Corpus(Protocol):
     def label(self) -> str:
         """What to call it while it is read."""
 
+    def check(self) -> None:
+        """Raise ConfigError for what is wrong before any text is read: no file, no plain text, splits that overlap."""
+
     def evidence(self) -> Evidence | None:
         """What tells this text from any other, found quickly; None where only reading it can tell."""
 

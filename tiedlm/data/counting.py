@@ -17,11 +17,27 @@ class SplitCounts(Config):
     documents: int
 
 
+class SplitOverlap(Config):
+    """What of a held-out split stands in the train split too, white space aside; documents without a word left out.
+
+    The runs of 8 words are sampled, evenly spaced over the split, and lie within a document each.
+    """
+
+    documents: int
+    documents_in_train: int
+    sampled_8grams: int
+    sampled_8grams_in_train: int
+
+
 class TextCounts(Config):
-    """A text in numbers; `sha256` covers every row, and where splits and documents begin."""
+    """A text in numbers; `sha256` covers every row, and where splits and documents begin.
+
+    `overlap` with the train split is None in what was stored before it was measured.
+    """
 
     sha256: str
     splits: dict[Split, SplitCounts]
+    overlap: dict[Split, SplitOverlap] | None = None
 
 
 def count_text(text: Text) -> TextCounts:

@@ -27,5 +27,6 @@ def describe(data: PreparedData) -> dict[str, Any]:
         "vocab_size": data.vocab_size,
         "tokens_sha256": data.tokens_sha256,
         "splits": splits,
+        "overlap": {name: found.model_dump() for name, found in (data.overlap or {}).items()} or None,
         "notes": list(data.notes),
     }

@@ -36,7 +36,7 @@ class KnownParts:
     def __init__(self, encode: Encode, vocab_size: int) -> None:
         self._encode = encode
         self._dtype = np.dtype(np.uint16 if vocab_size <= 1 << 16 else np.uint32)
-        self._hash = _Hash()
+        self._hash = SpanHash()
         self._forget()
 
     def _forget(self) -> None:
@@ -179,14 +179,14 @@ def _powers(base: int, count: int) -> _Array:
     return np.cumprod(factors)
 
 
-class _Hash:
-    """A polynomial of the characters of a part, modulo 2^64; its high bits depend on all of them."""
+class SpanHash:
+    """A polynomial of the characters of a span, modulo 2^64; its high bits depend on all of them."""
 
     def __init__(self) -> None:
         self._powers = self._inverse = np.zeros(0, np.uint64)
 
     def __call__(self, codes: _Array, starts: _Array, lengths: _Array) -> _Array:
-        """The hash of each part."""
+        """The hash of each span of `codes`."""
         if len(codes) > len(self._powers):
             self._powers = _powers(_MULTIPLIER, len(codes))
             self._inverse = _powers(pow(_MULTIPLIER, -1, 1 << 64), len(codes))

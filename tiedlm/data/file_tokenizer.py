@@ -18,6 +18,8 @@ from tiedlm.files import write_atomic
 
 COMMON_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>", "[SEP]")
 """What well-known tokenizers call the end of text."""
+_UNSPELLED = "\x00 end of text \ufdd0"
+"""What an end of text is called that a text could spell: white space, a control and no character."""
 _LONGEST = 10_000_000
 _BATCH_CHARS = 1 << 20
 """About how much text is handed to the library's threads at once."""
@@ -30,17 +32,18 @@ class TokenizerFile(LibraryTokenizer):
     def __init__(self, description: bytes, config: FileTokenizer) -> None:
         self._description = description
         tokenizer = _build(description, config)
+        raw = json.loads(tokenizer.to_str())
         self.vocab_size: int = tokenizer.get_vocab_size()
         vocabulary: dict[str, int] = tokenizer.get_vocab()
         highest = max(vocabulary.values(), default=-1)
         if highest >= self.vocab_size:
             message = f"{config.path} has {self.vocab_size:,} types, but an id of {highest:,}: ids must have no gaps"
             raise ConfigError(Problem(_PATH, message))
-        end = _end_of_text(vocabulary, config)
+        end = _end_of_text(vocabulary, _unknown(raw["model"]), config)
         self.end_of_text = vocabulary[end]
         self.label = f"{Path(config.path).name}, {self.vocab_size:,} types"
         self.notes: list[str] = []
-        self._tokenizer = _reading_only_text(tokenizer, end)
+        self._tokenizer = _reading_only_text(raw, end)
 
     @classmethod
     def read(cls, config: FileTokenizer) -> "TokenizerFile":
@@ -63,6 +66,9 @@ class TokenizerFile(LibraryTokenizer):
             decoded = self._tokenizer.decode_batch(encoded, skip_special_tokens=False)
             num_lost = sum(text != piece.text for piece, text in zip(batch, decoded, strict=True))
             ids = np.fromiter(chain.from_iterable(encoded), np.int64)
+            if (ids == self.end_of_text).any():
+                message = "this tokenizer makes its end of text of what stands in a document; name another token"
+                raise ConfigError(Problem(_END, message))
             yield tokens_of(batch, ids, np.array(list(map(len, encoded))), self.end_of_text, num_lost)
 
     def words_reason(self, num_lost: int) -> str | None:
@@ -89,6 +95,12 @@ def _bounded(documents: Iterator[Piece]) -> Iterator[Piece]:
 def read_file(config: FileTokenizer) -> bytes:
     """The bytes of the file that `config` names; raises ConfigError."""
     path = Path(config.path).expanduser().absolute()
+    if path.is_dir():
+        inside = path / FILE
+        way_out = (
+            f"give the file in it: {inside}" if inside.is_file() else f"there is no {FILE} in it; give such a file"
+        )
+        raise ConfigError(Problem(_PATH, f"{path} is a folder; {way_out}"))
     if path.exists() and not path.is_file():  # a pipe or a device, which might never end
         raise ConfigError(Problem(_PATH, f"{path} is no ordinary file"))
     try:
@@ -106,30 +118,56 @@ def _build(description: bytes, config: FileTokenizer) -> Any:
         raise ConfigError(Problem(_PATH, f"{config.path} is not a tokenizer.json: {error}")) from None
 
 
-def _end_of_text(vocabulary: dict[str, int], config: FileTokenizer) -> str:
+def _unknown(model: dict[str, Any]) -> str | None:
+    """The token that a model gives to text it does not know; BPE of bytes may name one, and knows all text."""
+    if model["type"] == "Unigram":
+        return None if model.get("unk_id") is None else model["vocab"][model["unk_id"]][0]
+    return None if model["type"] == "BPE" else model.get("unk_token")
+
+
+def _end_of_text(vocabulary: dict[str, int], unknown: str | None, config: FileTokenizer) -> str:
     if config.end_of_text is not None:
         if config.end_of_text not in vocabulary:
             raise ConfigError(Problem(_END, f"{config.end_of_text!r} is not a token of {config.path}"))
+        if config.end_of_text == unknown:
+            message = (
+                f"{unknown!r} of {config.path} stands for unknown text; choose another token, which no text becomes"
+            )
+            raise ConfigError(Problem(_END, message))
         return config.end_of_text
-    found = next((name for name in COMMON_ENDS if name in vocabulary), None)
+    found = next((name for name in COMMON_ENDS if name in vocabulary and name != unknown), None)
     if found is None:
         names = ", ".join(COMMON_ENDS)
         raise ConfigError(Problem(_END, f"say which token ends a text: {config.path} has none of {names}"))
     return found
 
 
-def _reading_only_text(tokenizer: Any, end: str) -> Any:
-    """`tokenizer` as a plain map from text: nothing cut or padded, and special strings in a text are text.
+def _reading_only_text(raw: dict[str, Any], end: str) -> Any:
+    """The tokenizer of a file as a plain map from text: nothing cut or padded, and special strings in a text are text.
 
     Only tokens that are marked special can be kept out of text, so the end of text is marked, whatever the file says.
+    A model that has it in its own vocabulary would still find it in a text that spells it: there it has another name.
     """
     from tokenizers import AddedToken, Tokenizer
 
-    raw = json.loads(tokenizer.to_str())
+    name = _rename(raw["model"], end)
     for token in raw["added_tokens"]:
-        token["special"] = token["special"] or token["content"] == end
+        if token["content"] == end:
+            token |= {"special": True, "content": name}
     raw["truncation"] = raw["padding"] = None
     plain = Tokenizer.from_str(json.dumps(raw))
-    plain.add_special_tokens([AddedToken(end, special=True)])
+    plain.add_special_tokens([AddedToken(name, special=True)])
     plain.encode_special_tokens = True
     return plain
+
+
+def _rename(model: dict[str, Any], end: str) -> str:
+    """What the token `end` is called from now on; it keeps its id."""
+    vocabulary = model["vocab"]
+    if model["type"] == "Unigram":
+        model["vocab"] = [[_UNSPELLED if piece == end else piece, score] for piece, score in vocabulary]
+        return _UNSPELLED if any(piece == end for piece, _ in vocabulary) else end
+    if model["type"] == "BPE" or end not in vocabulary:  # BPE makes its tokens by merges, which none makes
+        return end
+    model["vocab"] = {_UNSPELLED if word == end else word: index for word, index in vocabulary.items()}
+    return _UNSPELLED

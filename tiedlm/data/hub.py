@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tiedlm.config.base import ConfigError, Problem
+from tiedlm.config.problems import shown
 from tiedlm.data.config import SPLITS, HubCorpus, Split
 from tiedlm.data.corpus import Details, Evidence
 from tiedlm.data.counting import TextCounts
 from tiedlm.data.documents import Row, Text, rows_of
 from tiedlm.data.hub_access import BUSY, datasets_cache, endpoint, is_offline, prepare_library, status_of
+from tiedlm.data.slices import Slice, parse_slices, refuse_overlapping
 from tiedlm.errors import RunError
 from tiedlm.talk import Talk
 
@@ -45,6 +47,13 @@ class HubSource:
         """Its id and config."""
         return f"{self.id} {self.config}" if self.config else self.id
 
+    def check(self) -> None:
+        """Raise ConfigError where a slice is not written as one, or two overlap however long the data set is."""
+        refuse_overlapping(self.slices, self._parsed())
+
+    def _parsed(self) -> dict[Split, list[Slice]]:
+        return {split: parse_slices(text, f"data.corpus.{split}") for split, text in self.slices.items()}
+
     def evidence(self) -> Evidence | None:
         """The library's cached files of a commit; a branch, or no revision, says nothing until it is loaded."""
         if self._commit is None:
@@ -70,7 +79,18 @@ class HubSource:
         if self._commit not in (None, loaded):  # offline, the library takes whichever revision its cache has
             raise _out_of_reach(self, f"revision {self._commit} ")
         self._commit = loaded
+        self._check_splits(datasets, whole)
         return {split: self._column(datasets, whole, split) for split in SPLITS}
+
+    def _check_splits(self, datasets: Any, whole: Any) -> None:
+        """Raise ConfigError for a split that is not there, and for slices that share rows, now counted."""
+        for split, slices in self._parsed().items():
+            for name in (part.name for part in slices if part.name not in whole):
+                message = f"{self.slices[split]!r}: {self.id} has no split {name}; it has {', '.join(whole)}"
+                raise ConfigError(Problem(f"data.corpus.{split}", message))
+        num_rows = {name: len(part) for name, part in whole.items()}
+        rows = {split: _rows(datasets, text, num_rows, f"data.corpus.{split}") for split, text in self.slices.items()}
+        refuse_overlapping(self.slices, rows)
 
     def _load_patiently(self, datasets: Any, talk: Talk) -> Any:
         """The data set, tried again while the hub is busy; what was downloaded by then is not downloaded again."""
@@ -94,10 +114,7 @@ class HubSource:
 
     def _column(self, datasets: Any, whole: Any, split: Split) -> "Column":
         wanted, key = self.slices[split], f"data.corpus.{split}"
-        name = wanted.partition("[")[0]
-        if name not in whole:
-            raise ConfigError(Problem(key, f"{wanted!r}: {self.id} has no split {name}; it has {', '.join(whole)}"))
-        part = whole[name] if wanted == name else self._load_dataset(datasets, wanted, key)
+        part = whole[wanted] if wanted in whole else self._load_dataset(datasets, wanted, key)
         texts = [column for column, kind in part.features.items() if _is_text(kind)]
         if self.column not in texts:
             message = f"{self.column!r} is no text column of {self.id}; text columns: {', '.join(texts) or 'none'}"
@@ -128,6 +145,15 @@ class Column:
             del dataset, table  # before the next map is made
 
 
+def _rows(datasets: Any, text: str, num_rows: Mapping[str, int], key: str) -> list[Slice]:
+    """The rows that the library makes of slices."""
+    try:
+        absolute = datasets.ReadInstruction.from_spec(text).to_absolute(num_rows)
+    except ValueError as error:
+        raise ConfigError(Problem(key, f"{shown(text)}: {error}")) from None
+    return [Slice(each.splitname, each.from_, each.to) for each in absolute]
+
+
 def _is_text(kind: Any) -> bool:
     return getattr(kind, "dtype", None) in ("string", "large_string")
 
@@ -139,6 +165,10 @@ class HubText:
         slices: dict[Split, str] = {"train": config.train, "validation": config.validation, "test": config.test}
         self._source = HubSource(config.id, config.config, config.revision, slices, config.column)
         self.label = self._source.label
+
+    def check(self) -> None:
+        """Its slices."""
+        self._source.check()
 
     def evidence(self) -> Evidence | None:
         """That of the library's cache."""

@@ -14,9 +14,10 @@ from tiedlm.data.build_tokenizer import tokenizer_identity, train_tokenizer
 from tiedlm.data.config import SPLITS, DataConfig, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord, Evidence, refuse_empty
-from tiedlm.data.counting import TextCounts, count_text
+from tiedlm.data.counting import SplitOverlap, TextCounts, count_text
 from tiedlm.data.documents import Row, Text
 from tiedlm.data.open_corpus import open_corpus
+from tiedlm.data.overlap import measure_overlap
 from tiedlm.data.prepared import PreparedData, SplitTokens, open_prepared
 from tiedlm.data.tokenizer import Tokenizer
 from tiedlm.data.tokens import META, TokensMeta, WrittenSplit, clear, read_meta, write_meta, write_split
@@ -24,7 +25,7 @@ from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.talk import SILENT, Talk, Update
 
-__all__ = ["PreparedData", "SplitTokens", "check_prepared", "find_prepared", "prepare"]
+__all__ = ["PreparedData", "SplitTokens", "check_prepared", "find_prepared", "prepare", "reopen"]
 
 _SAY_EVERY = 1 << 20
 POLICY = 2
@@ -32,26 +33,38 @@ POLICY = 2
 
 
 def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
-    """The tokens of a config, from the cache where they are there and whole, else made and stored.
+    """The tokens of a config to train on, from the cache where they are there and whole, else made and stored.
 
     With `verify` those in the cache are compared with their hashes first, which takes about two seconds a GB.
-    Raises ConfigError where the request cannot be met, RunError where text cannot be had or stored.
+    Raises ConfigError where the request cannot be met (also for a text that could be read, but not trained on: no plain
+    text, or splits that overlap), RunError where text cannot be had or stored.
     """
-    found = find_prepared(config, cache_dir, verify=verify)
-    if found:
-        return found
     request = _Request(config, cache_dir)
+    request.corpus.check()
+    return _open(request, talk, verify=verify, needs_overlap=True)
+
+
+def reopen(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
+    """What `prepare` gives, for a run that was trained already: its text is not judged again."""
+    return _open(_Request(config, cache_dir), talk, verify=verify, needs_overlap=False)
+
+
+def _open(request: "_Request", talk: Talk, *, verify: bool, needs_overlap: bool) -> PreparedData:
+    """From the cache; made where that lacks the tokens, or the overlap of the splits where it is needed."""
+    found = request.find(verify=verify)
+    if found and (found.overlap or not needs_overlap):
+        return found
     try:
         return request.open(*_make(request, talk, verify))
     except OSError as error:
-        raise RunError("disk", f"{cache_dir} cannot be used as a cache: {error}") from error
+        if found:  # all but the overlap is there, and nothing can be written
+            return found
+        raise RunError("disk", f"{request.cache_dir} cannot be used as a cache: {error}") from error
 
 
 def find_prepared(config: DataConfig, cache_dir: Path, *, verify: bool = False) -> PreparedData | None:
     """What `prepare` would give, where it is in the cache already; the text itself is not read."""
-    request = _Request(config, cache_dir)
-    counts, meta = request.stored(verify=verify)
-    return request.open(counts, meta, []) if counts and meta else None
+    return _Request(config, cache_dir).find(verify=verify)
 
 
 def check_prepared(config: DataConfig, cache_dir: Path) -> TokensMeta | None:
@@ -65,12 +78,12 @@ class _Request:
     def __init__(self, config: DataConfig, cache_dir: Path) -> None:
         self.config = config
         self.corpus = open_corpus(config.corpus)
-        self._cache_dir = cache_dir
+        self.cache_dir = cache_dir
         self._tokenizer = tokenizer_identity(config.tokenizer)
 
     def counts_file(self, evidence: Evidence) -> Path:
         """Where the counts of a text are kept, named by what tells that text from any other."""
-        return self._cache_dir / "texts" / f"{_key([self.config.corpus.model_dump(), evidence])}.json"
+        return self.cache_dir / "texts" / f"{_key([self.config.corpus.model_dump(), evidence])}.json"
 
     def stored_counts(self) -> TextCounts | None:
         """What is known of the text without reading it."""
@@ -87,9 +100,14 @@ class _Request:
         counts = self.stored_counts()
         return counts, read_meta(self.folder(counts), verify=verify) if counts else None
 
+    def find(self, *, verify: bool) -> PreparedData | None:
+        """The prepared data, where it is in the cache."""
+        counts, meta = self.stored(verify=verify)
+        return self.open(counts, meta, []) if counts and meta else None
+
     def folder(self, counts: TextCounts) -> Path:
         """Where the tokens of a text are kept, named by everything that determines them."""
-        return self._cache_dir / "tokens" / _key([counts.sha256, self._tokenizer])
+        return self.cache_dir / "tokens" / _key([counts.sha256, self._tokenizer])
 
     def open(self, counts: TextCounts, meta: TokensMeta, notes: list[str]) -> PreparedData:
         """The prepared data, with `notes` on how it came about."""
@@ -108,6 +126,8 @@ def _make(request: _Request, talk: Talk, verify: bool) -> tuple[TextCounts, Toke
     evidence = request.corpus.evidence()
     counts = request.stored_counts() or count_text(text)
     refuse_empty(counts, request.corpus.label)
+    if counts.overlap is None:
+        counts = counts.model_copy(update={"overlap": _overlap(text, counts, talk)})
     folder, notes = request.folder(counts), list[str]()
     with _alone(folder, talk):
         meta = read_meta(folder, verify=verify)
@@ -123,6 +143,12 @@ def _make(request: _Request, talk: Talk, verify: bool) -> tuple[TextCounts, Toke
     if evidence is not None:
         write_atomic(request.counts_file(evidence), counts.model_dump_json(indent=1))
     return counts, meta, notes
+
+
+def _overlap(text: Text, counts: TextCounts, talk: Talk) -> dict[Split, SplitOverlap]:
+    size = counts.splits["train"].bytes
+    with talk.progress("looking for test text in train", size) as update:
+        return measure_overlap({**text, "train": _watched(text["train"], size, update)}, counts.splits)
 
 
 def _tokenize(

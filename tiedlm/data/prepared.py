@@ -12,7 +12,7 @@ from tiedlm.data.build_tokenizer import load_tokenizer
 from tiedlm.data.config import SPLITS, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord
-from tiedlm.data.counting import SplitCounts, TextCounts
+from tiedlm.data.counting import SplitCounts, SplitOverlap, TextCounts
 from tiedlm.data.kinds import shapes_of
 from tiedlm.data.tokenizer import Ids, Tokenizer
 from tiedlm.data.tokens import FREQUENCIES, TokensMeta, read_ids
@@ -45,7 +45,10 @@ class SplitTokens:
 
 @dataclass(frozen=True)
 class PreparedData:
-    """Text as tokens, ready to train on. `tokens_sha256` covers V, the end of text and the ids of all splits."""
+    """Text as tokens, ready to train on. `tokens_sha256` covers V, the end of text and the ids of all splits.
+
+    `overlap`: what of each held-out split stands in the train split; None where only `prepare` would measure it.
+    """
 
     vocab_size: int
     end_of_text: int
@@ -54,6 +57,7 @@ class PreparedData:
     tokenizer_label: str
     tokens_sha256: str
     notes: list[str]
+    overlap: dict[Split, SplitOverlap] | None
     _splits: dict[Split, SplitTokens] = field(repr=False)
     _tokenizer_config: TokenizerConfig = field(repr=False)
     _folder: Path = field(repr=False)
@@ -98,6 +102,7 @@ def open_prepared(
         tokenizer_label=meta.label,
         tokens_sha256=meta.tokens_sha256,
         notes=[*meta.notes, *notes],
+        overlap=counts.overlap,
         _splits={split: _split(folder, split, meta, counts.splits[split]) for split in SPLITS},
         _tokenizer_config=tokenizer,
         _folder=folder,

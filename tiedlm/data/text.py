@@ -13,6 +13,7 @@ from tiedlm.data.config import SPLITS, Documents, TextCorpus
 from tiedlm.data.corpus import Details, Evidence
 from tiedlm.data.counting import TextCounts
 from tiedlm.data.documents import Row, Text, mark_documents
+from tiedlm.data.plain_text import refuse_equal, refuse_unless_plain
 from tiedlm.talk import Talk
 
 _GZIP = b"\x1f\x8b"
@@ -46,7 +47,14 @@ class TextFile:
             offset += len(line)
             if number == 1:
                 text = text.removeprefix("\ufeff")
+                self._refuse_lone_returns(text)
             yield text.removesuffix("\r\n").removesuffix("\n") + "\n"
+
+    def _refuse_lone_returns(self, first: str) -> None:
+        """Raise ConfigError where the first line is all of a text whose lines end in CR."""
+        if "\n" not in first and "\r" in first:
+            message = f"{self.path} has CR alone at its ends of lines, and would be one line; convert them to LF first"
+            raise ConfigError(Problem(self.key, f"{message} (tr '\\r' '\\n' < OLD > NEW)"))
 
     def _raw_lines(self) -> Iterator[bytes]:
         with _readable(self), self.path.open("rb") as plain:
@@ -88,10 +96,12 @@ class TextFiles:
         self.label = ", ".join(file.path.name for file in self._files.values())
 
     def check(self) -> None:
-        """Raise ConfigError where a file is not there or cannot be read."""
+        """Raise ConfigError where a file cannot be read or is no plain text, or two splits have one text."""
         for file in self._files.values():
+            refuse_unless_plain(file.key, file.path)
             with _readable(file), file.path.open("rb"):
                 pass
+        refuse_equal({file.key: file.path for file in self._files.values()})
 
     def evidence(self) -> Evidence:
         """The hash of each file."""
@@ -106,10 +116,14 @@ class TextFiles:
 
     def _cut(self, file: TextFile) -> Text:
         """At least one document for each split; validation and test as near to their fraction as whole ones get."""
-        num_documents = sum(row.starts_document for row in file)
+        num_documents, is_blank = 0, True
+        for row in file:
+            num_documents += row.starts_document
+            is_blank = is_blank and row.text.isspace()
+        if is_blank:
+            raise ConfigError(Problem(file.key, f"{file.path} holds no text"))
         if num_documents < len(SPLITS):
-            message = f"{file.path} has {num_documents} documents ({file.documents}); three splits need at least 3"
-            raise ConfigError(Problem(file.key, message))
+            raise ConfigError(Problem(file.key, _too_few(file, num_documents)))
         validation, test = (max(1, round(share * num_documents)) for share in self._fractions[1:])
         begin_validation = max(1, num_documents - validation - test)
         begin_test = min(begin_validation + validation, num_documents - 1)
@@ -124,6 +138,12 @@ class TextFiles:
         """Name and hash of each file."""
         hashes = self._hashes or self.evidence()
         return {name: f"{file.path.name} sha256:{hashes[name]}" for name, file in self._files.items()}
+
+
+def _too_few(file: TextFile, num_documents: int) -> str:
+    counted = "1 document" if num_documents == 1 else f"{num_documents} documents"
+    way_out = "" if file.documents == "lines" else "; see data.corpus.documents, which may be lines"
+    return f"{file.path} has {counted} ({file.documents}); three splits need at least 3{way_out}"
 
 
 @contextmanager

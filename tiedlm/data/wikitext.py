@@ -38,6 +38,10 @@ class Wikitext:
         self._name = self._source.config or ""
         self.label = self._source.label
 
+    def check(self) -> None:
+        """The slices, where it is read by its id."""
+        self._source.check()
+
     def evidence(self) -> Evidence | None:
         """That of the library's cache."""
         return self._source.evidence()

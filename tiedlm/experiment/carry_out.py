@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tiedlm.config.base import ConfigError, Problem
+from tiedlm.data.open_corpus import open_corpus
 from tiedlm.errors import OUTSIDE, RunError
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.run_texts import RunTexts
@@ -28,6 +29,7 @@ def carry_out(
     RunFolder(run.directory).check_free(talk)
     for each in (run, *siblings):
         check_loggers(each.config.training.loggers)
+        open_corpus(each.config.data.corpus).check()
     data, notes = texts.for_run(run.config.data, Talk(prefix) if prefix and talk is not SILENT else talk)
     for note in notes:
         talk.say(f"{prefix}{note}")

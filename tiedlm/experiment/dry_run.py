@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tiedlm.data.batches import build_batches
-from tiedlm.data.config import TextCorpus
-from tiedlm.data.text import TextFiles
+from tiedlm.data.open_corpus import open_corpus
 from tiedlm.experiment.match import inner_width
 from tiedlm.forecast.counts import count_model
 from tiedlm.forecast.memory_cache import target_of
@@ -27,14 +26,13 @@ def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> lis
     `waiting`: the runs wait for the tuning runs among them; they are shown with the first point of the grid.
     `state_bytes` is the fp32 parameters, their gradients and the optimizer's state; the forecast of the peak has the
     activations on top, of the whole batch at once where the micro-batch size is still to be agreed on.
-    Raises ConfigError where a run on disk is not the one asked for, or a file of its text is not there.
+    Raises ConfigError where a run on disk is not the one asked for, or its text cannot serve.
     """
     # before any forecast, so that a mistake is told at once
     states = ["waits" if waiting and not run.config.is_tuning_run else _state(run) for run in runs]
     for run, state in zip(runs, states, strict=True):
-        corpus = run.config.data.corpus
-        if isinstance(corpus, TextCorpus) and state not in ENDED:
-            TextFiles(corpus).check()
+        if state not in ENDED:
+            open_corpus(run.config.data.corpus).check()
     return [_forecast(run, cache_dir, state) for run, state in zip(runs, states, strict=True)]
 
 

@@ -112,7 +112,7 @@ def build_model(
     Raises ConfigError where the config says another vocabulary size or too short a window.
     """
     if config.vocab_size not in (None, vocab_size):
-        message = f"{config.vocab_size:,} is not the tokenizer's {vocab_size:,}"
+        message = f"{config.vocab_size:,} is not the tokenizer's {vocab_size:,}; left out, it is"
         raise ConfigError(Problem("model.vocab_size", message))
     if config.max_seq_len is not None and config.max_seq_len < max_seq_len:
         message = f"{config.max_seq_len:,} is less than the {max_seq_len:,} positions of a window (data.seq_len)"

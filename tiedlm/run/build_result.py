@@ -63,6 +63,7 @@ def build_result(
             details=data.corpus.details,
             vocab_size=data.vocab_size,
             tokenizer=data.tokenizer_label,
+            overlap=data.overlap,
         ),
         effective=_effective(setup, trainer),
         hashes=_hashes(setup, start, progress.batches_hash),
@@ -95,6 +96,7 @@ def _effective(setup: Setup, trainer: Trainer) -> Effective:
         fused_optimizer=is_fused(setup.config.training, machine),
         arithmetic=environment.numerics_version,
         head=environment.head,
+        embedding_stream=environment.embedding_stream,
     )
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tiedlm.errors import RunError
@@ -22,10 +22,12 @@ def hold(folder: Path, talk: Talk, when_held: Callable[[], None]) -> Iterator[No
 
     Raises RunError("busy") that names the holder where another process has it, RunError("disk") where nothing can be
     written. A holder whose parent was killed is about to save and end: it is waited for, and `talk` says so.
+    Where nothing came of the block, the folders that were made for it go again.
     """
     from filelock import FileLock, Timeout
 
     holder = folder / _HOLDER_FILE
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     lock = FileLock(folder / LOCK_FILE, timeout=0.2)  # a process that ends just now is given time to end
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +50,17 @@ def hold(folder: Path, talk: Talk, when_held: Callable[[], None]) -> Iterator[No
         yield
     finally:
         holder.unlink(missing_ok=True)
+        if made and [path.name for path in folder.iterdir()] == [LOCK_FILE]:
+            _remove(folder, made)
         lock.release()
+
+
+def _remove(folder: Path, made: list[Path]) -> None:
+    """Remove a folder with nothing but its lock, and those above it that hold nothing; none that is in use."""
+    with suppress(OSError):
+        (folder / LOCK_FILE).unlink()
+        for path in made:
+            path.rmdir()
 
 
 def _is_orphan(holder: Path) -> bool:

@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from tiedlm.config.base import Config
 from tiedlm.data.config import SPLITS as SPLITS
+from tiedlm.data.config import Split
+from tiedlm.data.counting import SplitOverlap as SplitOverlap
 from tiedlm.forecast.footprint import Footprint as Footprint
 from tiedlm.model.counts import PARTS as PARTS
 from tiedlm.model.counts import ParameterCounts as ParameterCounts
@@ -40,6 +42,8 @@ class Effective(Config):
     """The settings that a run was really computed with, every `auto` decided.
 
     `arithmetic` is the numerics version of the code; None for runs that were stored before this key existed.
+    `embedding_stream` is where noise and dropout of input vectors were drawn from; the body's where nothing was drawn,
+    and in runs that were stored before they had a stream of their own.
     """
 
     device: str
@@ -51,6 +55,7 @@ class Effective(Config):
     fused_optimizer: bool
     arithmetic: int | None = None
     head: Literal["lean", "full"] = "lean"
+    embedding_stream: Literal["the body's", "its own"] = "the body's"
 
 
 class Hashes(Config):
@@ -64,12 +69,16 @@ class Hashes(Config):
 
 
 class Corpus(Config):
-    """Where the text came from; `caption` is what a table says of it."""
+    """Where the text came from; `caption` is what a table says of it.
+
+    `overlap`: what of validation and test stands in train; None for runs stored before it was measured.
+    """
 
     caption: str
     details: dict[str, str | int | None]
     vocab_size: int
     tokenizer: str
+    overlap: dict[Split, SplitOverlap] | None = None
 
 
 class Memory(Config):

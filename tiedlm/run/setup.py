@@ -8,7 +8,7 @@ import torch
 
 from tiedlm.config.base import ConfigError, Problem, parse
 from tiedlm.data.batches import build_batches
-from tiedlm.data.prepare import PreparedData, prepare
+from tiedlm.data.prepare import PreparedData, reopen
 from tiedlm.errors import RunError
 from tiedlm.model.language_model import LanguageModel, build_model
 from tiedlm.run.config import RunConfig
@@ -92,7 +92,7 @@ def open_run(
         raw = {**config.training.model_dump(mode="json"), "device": device}
         training = parse(TrainingConfig, raw, "--device", "training")
         config = config.model_copy(update={"training": training})
-    setup = set_up(config, prepare(config.data, cache_dir, talk, verify=True))
+    setup = set_up(config, reopen(config.data, cache_dir, talk, verify=True))
     snapshot = _load(folder, which, talk)
     if snapshot is None:
         way_out = "a trial keeps none once it is finished" if config.is_tuning_run else "train the run again"

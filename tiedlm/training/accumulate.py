@@ -31,7 +31,7 @@ def accumulate_gradients(
     step.train()
     with output_path.apart(scaler) as head_gradient:
         for (_, ids, targets), state, seed in zip(micro_batches, states, dropout_seeds, strict=True):
-            torch.manual_seed(seed)
+            step.seed(seed)
             share, _ = step(MicroBatchLoss(ids, targets, num_targets, len(micro_batches), state, head_gradient))
             scaler.scale(share).backward()
             yield share.detach()

@@ -13,15 +13,22 @@ NUMERICS_VERSION = 4
 """Raised whenever the code rounds differently than before: a run that older code left half trained is not continued."""
 _STORED_NAMES = {"numerics_version": "arithmetic"}
 """Keys of checkpoints where they are not called like the field."""
-_DEFAULTS: dict[str, str | int] = {"arithmetic": 1, "head": "lean"}
+_DEFAULTS: dict[str, str | int] = {"arithmetic": 1, "head": "lean", "embedding_stream": "the body's"}
 """For checkpoints that were written before these keys existed."""
-_PLACES = {"torch": "torch", "arithmetic": "tiedlm's arithmetic"}
+_PLACES = {
+    "torch": "torch",
+    "arithmetic": "tiedlm's arithmetic",
+    "embedding_stream": "the random stream of embedding_noise and embedding_dropout",
+}
 """What an error calls a key that is no setting of `training`."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The hardware, the software and the settings that decide how the steps of a run round."""
+    """The hardware, the software and the settings that decide how the steps of a run round.
+
+    `embedding_stream` is where noise and dropout of input vectors are drawn from; the body's where nothing is drawn.
+    """
 
     device: str
     precision: PrecisionName
@@ -29,10 +36,13 @@ class Environment:
     head: Literal["lean", "full"]
     micro_batch_size: int
     torch: str
+    embedding_stream: Literal["the body's", "its own"] = "the body's"
     numerics_version: int = NUMERICS_VERSION
 
     @classmethod
-    def here(cls, machine: Machine, config: TrainingConfig, micro_batch_size: int) -> Self:
+    def here(
+        cls, machine: Machine, config: TrainingConfig, micro_batch_size: int, *, embedding_draws: bool = False
+    ) -> Self:
         """The environment of a run that trains in this process."""
         return cls(
             device=machine.device.type,
@@ -41,6 +51,7 @@ class Environment:
             head=config.effective_head,
             micro_batch_size=micro_batch_size,
             torch=torch.__version__.partition("+")[0],
+            embedding_stream="its own" if embedding_draws else "the body's",
         )
 
     def stored(self) -> dict[str, str | int]:

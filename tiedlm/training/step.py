@@ -100,6 +100,11 @@ class TrainingStep(nn.Module):
             loss = loss + penalty / num_shares
         return loss, nll
 
+    def seed(self, seed: int) -> None:
+        """Start the random streams of a micro-batch: that of dropout in the body, and those of the embedding path."""
+        torch.manual_seed(seed)
+        self.model.tying.input_path.seed(seed)
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile the decoder, for training and scoring. Embeddings and head stay as they are: they have kernels."""
         self.model.compile(*args, **kwargs)

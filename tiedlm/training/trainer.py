@@ -52,7 +52,9 @@ class Trainer:
     ) -> None:
         self.model, self.batches, self.config, self.machine = model, batches, config, machine
         self.num_steps, self.micro_batch_size, self.seed = num_steps, micro_batch_size, seed
-        self.environment = Environment.here(machine, config, micro_batch_size)
+        self.environment = Environment.here(
+            machine, config, micro_batch_size, embedding_draws=model.tying.input_path.draws
+        )
         self.training_step = build_step(model, machine, config)
         self.update = build_update(model, config, machine)
         self.optimizer, self.scaler = self.update.optimizer, self.update.scaler

@@ -7,6 +7,7 @@ from tiedlm.comparison.variant_summary import SplitSummary, VariantSummary
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import one_difference_each
 from tiedlm.report.figures.savings import savings_of_variants
+from tiedlm.report.figures.text_overlap import overlap_warnings
 
 _PAIRING = {
     "start+batches": "{variant} and {baseline}: start and batches were equal",
@@ -23,9 +24,10 @@ def warnings(comparison: Comparison) -> Iterator[str]:
 
 
 def context(comparison: Comparison) -> Iterator[str]:
-    """One sentence each: text, unigram perplexity, savings, pairing, notes, failed runs, unfinished runs."""
+    """One sentence each: text, what of it is in train, unigram perplexity, savings, pairing, notes, missing runs."""
     if comparison.corpus:
         yield f"Text: {comparison.corpus.caption}; {comparison.corpus.tokenizer}{_scored(comparison)}."
+    yield from overlap_warnings(comparison)
     yield from _unigram(comparison)
     yield from savings_of_variants(comparison)
     yield from _pairings(comparison)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures.cells import one_difference_each
 from tiedlm.report.figures.detail_tables import device_notes
+from tiedlm.report.figures.text_overlap import overlap_notes
 
 
 def how_to_read(comparison: Comparison) -> Iterator[str]:
@@ -42,8 +43,9 @@ def _how_decided(comparison: Comparison) -> Iterator[str]:
 
 
 def detail_notes(comparison: Comparison) -> Iterator[str]:
-    """What is missing and why, in which config keys the variants differ, and the device."""
+    """What is missing and why, held-out text in train, in which config keys the variants differ, and the device."""
     yield from missing_figures(comparison)
+    yield from overlap_notes(comparison)
     yield from _missing_intervals(comparison)
     yield from _config_differences(comparison)
     yield from device_notes(comparison)
