@@ -21,6 +21,7 @@ PARTS = [
     "errors",
     "streams",
     "files",
+    "json_document",
     "progress_bar",
     "talk",
     "config",

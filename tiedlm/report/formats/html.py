@@ -22,6 +22,7 @@ from tiedlm.report.formats.html_components import (
     scrolling_table,
     table_card,
 )
+from tiedlm.report.formats.html_downloads import downloads
 from tiedlm.report.formats.html_header import page_header
 from tiedlm.report.sections.all import SECTIONS
 from tiedlm.report.sections.section import Section, main_chart
@@ -64,7 +65,7 @@ def _contents(comparison: Comparison, sections: Sequence[Section]) -> Iterator[t
     """Titles and contents from top to bottom, of all that has something to show."""
     if comparison.variants:
         yield "Differences", _differences(comparison, sections)
-        table = card(scrolling_table(main_table(comparison)))
+        table = card(scrolling_table(main_table(comparison)), downloads(comparison, sections))
         yield "Figures", join(table, *bullet_list(how_to_read(comparison), "note"))
     shown = {section.title: _section(section, comparison) for section in sections}
     yield from ((title, content) for title, content in shown.items() if content)
