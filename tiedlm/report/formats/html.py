@@ -92,11 +92,11 @@ def _section(section: Section, comparison: Comparison) -> Markup:
 
 
 def _charts(section: Section, charts: Sequence[Chart]) -> Iterator[Markup]:
-    """The first ones side by side, as far as the section says so."""
-    beside = [drawn_chart(chart, HALF) for chart in charts[: section.num_charts_side_by_side]]
-    if beside:
-        yield element("div", *beside, class_="pair")
-    yield from (drawn_chart(chart, FULL) for chart in charts[section.num_charts_side_by_side :])
+    """The first ones side by side, as far as the section says so and there are several."""
+    count = section.num_charts_side_by_side if len(charts) > 1 else 0
+    if count:
+        yield element("div", *(drawn_chart(chart, HALF) for chart in charts[:count]), class_="pair")
+    yield from (drawn_chart(chart, FULL) for chart in charts[count:])
 
 
 def _differences(comparison: Comparison, sections: Sequence[Section]) -> Markup:
