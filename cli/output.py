@@ -2,11 +2,11 @@
 
 import errno
 import io
-import json
-import math
 import os
 import sys
 from typing import Any
+
+from tiedlm.json_document import json_document
 
 
 def set_up_streams() -> None:
@@ -28,8 +28,7 @@ def is_of_a_stream(error: OSError) -> bool:
 
 def print_json(document: Any) -> None:
     """One JSON document on stdout; a figure that is not finite is null."""
-    text = json.dumps(_finite(document), indent=1, allow_nan=False, ensure_ascii=not _is_utf8())
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(json_document(document, ascii_only=not _is_utf8()))
 
 
 def print_file(text: str) -> None:
@@ -59,13 +58,3 @@ def _is_utf8() -> bool:
 def _printable(line: str) -> str:
     """`line` without characters that could steer a terminal."""
     return "".join(symbol if symbol.isprintable() else repr(symbol)[1:-1] for symbol in line)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return value

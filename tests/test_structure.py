@@ -24,6 +24,7 @@ PARTS = [
     "errors",
     "streams",
     "files",
+    "json_document",
     "progress_bar",
     "talk",
     "config",

@@ -10,7 +10,7 @@ import numpy as np
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.question import Question
-from tiedlm.comparison.stored_scores import ScoresOf
+from tiedlm.comparison.stored_scores import MetricsOf, ScoresOf
 from tiedlm.comparison.summarize import summarize as summarize_finished
 from tiedlm.run.folder import RunFolder, raw_config
 from tiedlm.run.layout import Run
@@ -171,11 +171,12 @@ def summarize(
     planned: dict[str, tuple[int, ...]] | None = None,
     *,
     scores_of: ScoresOf | None = None,
+    metrics_of: MetricsOf | None = None,
     **question: Any,
 ) -> Comparison:
     """The comparison of some results, all of it in one call."""
     asked = Question(name=name, baseline=baseline, order=tuple(order), planned=planned, **question)
-    return summarize_finished(FinishedRuns.of(results, asked, scores_of), failures)
+    return summarize_finished(FinishedRuns.of(results, asked, scores_of, metrics_of), failures)
 
 
 def compared(*results: RunResult, baseline: str = "untied") -> Comparison:

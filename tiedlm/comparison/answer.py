@@ -91,7 +91,10 @@ def answer_from(outcomes: Sequence[Outcome], question: Question) -> Comparison:
     def scores_of(run: RunResult, split: str) -> Path:
         return folder_of[run.variant, run.seed].evaluation_file(split)
 
-    return summarize(FinishedRuns.of(results, question, scores_of), failures)
+    def metrics_of(run: RunResult) -> Path:
+        return folder_of[run.variant, run.seed].metrics_file
+
+    return summarize(FinishedRuns.of(results, question, scores_of, metrics_of), failures)
 
 
 def stored_comparison(home: Path | None) -> Comparison | None:

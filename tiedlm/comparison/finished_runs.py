@@ -9,7 +9,7 @@ from typing import Self
 from tiedlm.comparison.contrast import COMPARED_SPLITS, Difference, contrasts
 from tiedlm.comparison.judgement import judge
 from tiedlm.comparison.question import Question, default_primary
-from tiedlm.comparison.stored_scores import ScoresOf
+from tiedlm.comparison.stored_scores import MetricsOf, ScoresOf
 from tiedlm.comparison.variant_summary import has_split
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.run.added import Added
@@ -20,15 +20,23 @@ from tiedlm.run.result import RunResult
 class FinishedRuns:
     """Runs by variant, in the order in which variants are shown, each with at least one run and sorted by seed.
 
-    `scores_of` finds the file with the scores of each token of a run; None where no such files are known.
+    `scores_of` finds the file with the scores of each token of a run, `metrics_of` its journal; None where no such
+    files are known.
     """
 
     by_variant: Mapping[str, Sequence[RunResult]]
     question: Question
     scores_of: ScoresOf | None = None
+    metrics_of: MetricsOf | None = None
 
     @classmethod
-    def of(cls, results: Sequence[RunResult], question: Question, scores_of: ScoresOf | None = None) -> Self:
+    def of(
+        cls,
+        results: Sequence[RunResult],
+        question: Question,
+        scores_of: ScoresOf | None = None,
+        metrics_of: MetricsOf | None = None,
+    ) -> Self:
         """Sort results; raises ConfigError where two are of one variant and seed."""
         by_variant: dict[str, list[RunResult]] = {}
         for variant in dict.fromkeys([*question.order, *(result.variant for result in results)]):
@@ -38,7 +46,7 @@ class FinishedRuns:
                     raise ConfigError(Problem("", f"two finished runs are both {variant} with seed {one.seed}"))
             if runs:
                 by_variant[variant] = runs
-        return cls(by_variant, question, scores_of)
+        return cls(by_variant, question, scores_of, metrics_of)
 
     @property
     def every_run(self) -> list[RunResult]:

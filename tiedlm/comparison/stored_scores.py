@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ScoresOf = Callable[[RunResult, str], Path | None]
 """The file with a run's per-token scores of a split; None where it is not known."""
+MetricsOf = Callable[[RunResult], Path]
+"""The journal that a run kept of its steps."""
 
 
 class UnusableScoresError(Exception):

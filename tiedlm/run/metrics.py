@@ -51,6 +51,10 @@ class MetricsFile:
             if (nats := record.nats_per_token) is not None
         ]
 
+    def losses(self) -> dict[int, float]:
+        """The training loss of each step; raises ValueError, KeyError or TypeError where a line is damaged."""
+        return {int(line["step"]): float(line["loss"]) for line in self._lines() if "loss" in line}
+
     def _lines(self) -> Iterator[dict[str, Any]]:
         """All lines; none where there is no file. A validation of earlier versions gets the seconds of its step."""
         if not self.path.is_file():

@@ -7,7 +7,18 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs, summarize
-from tiedlm.report.charts.chart import Band, Chart, Estimate, IntervalChart, Stack, StackChart
+from tiedlm.report.charts.chart import (
+    MOST_MARKED,
+    Band,
+    Chart,
+    Curve,
+    CurveChart,
+    Estimate,
+    IntervalChart,
+    Sample,
+    Stack,
+    StackChart,
+)
 from tiedlm.report.charts.svg_drawing import draw
 from tiedlm.report.sections.all import SECTIONS
 from tiedlm.report.sections.section import all_charts
@@ -79,3 +90,31 @@ def test_no_mark_or_word_leaves_the_drawing(width: int, name: str) -> None:
                 assert element.get(x) is None or -0.01 <= number(element, x) <= width + 0.01
             for y in ("y", "y1", "y2", "cy"):
                 assert element.get(y) is None or -0.01 <= number(element, y) <= height + 0.01
+
+
+def titles(drawing: ElementTree.Element) -> list[str]:
+    return [title.text or "" for title in drawing.iter() if title.tag == "title"]
+
+
+def test_the_value_of_each_seed_is_said_where_it_is_not_written() -> None:
+    estimate = Estimate("tied", 0, "words", 0.1, (0.0, 0.2), (0.05, 0.15), ("seed 0: +0.05", "seed 1: +0.15"))
+    drawing = svg(IntervalChart("key", "title", "nats", "below", "above", (estimate,)), 500)
+    assert titles(drawing) == ["tied: words", "seed 0: +0.05", "seed 1: +0.15"]
+    dots, near = of_class(drawing, "single"), of_class(drawing, "near")
+    assert [number(dot, "cx") for dot in dots] == [number(each, "cx") for each in near]
+    without = svg(IntervalChart("key", "title", "nats", "below", "above", (replace(estimate, singles_words=()),)), 500)
+    assert titles(without) == ["tied: words"]
+    assert len(of_class(without, "single")) == 2
+
+
+@pytest.mark.parametrize(("num_points", "is_marked"), [(MOST_MARKED, True), (MOST_MARKED + 1, False)])
+def test_each_point_of_a_curve_says_its_value_and_a_long_curve_hides_its_dots(num_points: int, is_marked: bool) -> None:
+    samples = tuple(Sample(step, 1 / step, 0.9 / step, 1.1 / step, f"step {step}") for step in range(1, num_points + 1))
+    drawing = svg(CurveChart("key", "title", "x", "y", (Curve("tied", 0, samples),)), 500)
+    assert titles(drawing) == [f"tied, {sample.words}" for sample in samples]
+    assert len(of_class(drawing, "hidden")) == (0 if is_marked else num_points)
+
+
+def test_a_measured_peak_says_its_value() -> None:
+    chart = StackChart("key", "title", ("x",), (Stack("a", "1", (1.0,), 2.0),), written=str, mark="measured")
+    assert titles(svg(chart, 500)) == ["a, x: 1.0", "a, measured: 2.0"]

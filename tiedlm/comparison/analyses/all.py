@@ -3,9 +3,10 @@
 It is stored then; a section of its own (tiedlm/report/sections) shows it.
 """
 
-from tiedlm.comparison.analyses import budget, frequency, noise_floor, tokens_to_reach
+from tiedlm.comparison.analyses import budget, frequency, noise_floor, tokens_to_reach, training_loss
 
 ANALYSES = (
+    training_loss.ANALYSIS,
     noise_floor.ANALYSIS,
     tokens_to_reach.ANALYSIS,
     frequency.ANALYSIS,

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 from tiedlm.comparison.verdict import rounded
 
+MOST_MARKED = 12
+"""A curve of more points is a line without dots; on the page one stands where the pointer is."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -41,7 +44,10 @@ class CurveChart:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval, and the value of each seed behind it; `words` are both as text."""
+    """A value with its interval, and the value of each seed behind it; `words` are both as text.
+
+    `singles_words` are the tooltips of the single values, where they have some.
+    """
 
     name: str
     place: int
@@ -49,6 +55,7 @@ class Estimate:
     middle: float
     interval: tuple[float, float] | None
     singles: tuple[float, ...] = ()
+    singles_words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from itertools import accumulate
 
-from tiedlm.report.charts.chart import Chart, Curve, CurveChart, IntervalChart, Stack, StackChart
+from tiedlm.report.charts.chart import MOST_MARKED, Chart, Curve, CurveChart, IntervalChart, Stack, StackChart
 from tiedlm.report.charts.markup import Markup, element
 from tiedlm.report.charts.scale import Scale
-from tiedlm.report.charts.svg_elements import WIDE, Frame, colour, line, polygon, svg, text
+from tiedlm.report.charts.svg_elements import WIDE, Frame, colour, line, point, polygon, svg, text
 from tiedlm.report.charts.svg_intervals import draw_intervals
 
 
@@ -49,9 +49,9 @@ def _band(curve: Curve, x: Scale, y: Scale) -> Markup:
 
 def _curve(curve: Curve, x: Scale, y: Scale) -> Markup:
     points = [(x(sample.x), y(sample.mean)) for sample in curve.samples]
-    radius, mark = (3.5, "mark") if len(points) <= 12 else (2, "mark small")
+    mark = "mark" if len(points) <= MOST_MARKED else "mark hidden"
     marks = (
-        element("circle", element("title", f"{curve.name}, {sample.words}"), cx=across, cy=up, r=radius, class_=mark)
+        point(across, up, 3.5, mark, f"{curve.name}, {sample.words}")
         for sample, (across, up) in zip(curve.samples, points, strict=True)
     )
     joined = element("polyline", points=polygon(points), class_="line")
@@ -81,7 +81,7 @@ def _stack(chart: StackChart, stack: Stack, top: float, bar: float, x: Scale, wi
         for place, (name, value, start) in enumerate(zip(chart.parts, stack.parts, ends, strict=False))
         if value
     )
-    mark = [] if stack.mark is None else [line(x(stack.mark), top + 17, x(stack.mark), top + 21 + bar, "zero")]
+    mark = [] if stack.mark is None else [_mark(chart, stack.name, stack.mark, top, bar, x)]
     return element(
         "g",
         text(0, top + 12, stack.name, class_="label"),
@@ -89,6 +89,11 @@ def _stack(chart: StackChart, stack: Stack, top: float, bar: float, x: Scale, wi
         *parts,
         *mark,
     )
+
+
+def _mark(chart: StackChart, name: str, value: float, top: float, bar: float, x: Scale) -> Markup:
+    title = element("title", f"{name}, {chart.mark}: {chart.written(value)}")
+    return element("g", title, line(x(value), top + 17, x(value), top + 21 + bar, "zero"))
 
 
 def legend(chart: Chart) -> list[tuple[str, str]]:

@@ -9,6 +9,8 @@ from tiedlm.report.charts.scale import Scale, decimals_for
 NUM_COLOURS = 8
 WIDE = 480
 """From here on there is room for labels beside the marks."""
+REACH = 7
+"""How near a pointer must come to a dot, in pixels."""
 LETTER = 6.6
 """About as wide as a letter of the axes' labels."""
 
@@ -32,6 +34,15 @@ def text(x: float, y: float, words: str, anchor: str = "start", class_: str = "a
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """A straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def point(x: float, y: float, radius: float, class_: str, words: str) -> Markup:
+    """A dot that says its value where a pointer comes near; no tooltip of its own without words."""
+    dot = element("circle", cx=x, cy=y, r=radius, class_=class_)
+    if not words:
+        return dot
+    near = element("circle", cx=x, cy=y, r=max(radius, REACH), class_="near")
+    return element("g", element("title", words), near, dot, class_="point")
 
 
 def polygon(points: list[tuple[float, float]]) -> str:

@@ -3,12 +3,12 @@
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 
 from tiedlm.report.charts.chart import Band, Estimate, IntervalChart
 from tiedlm.report.charts.markup import Markup, element
 from tiedlm.report.charts.scale import Scale, decimals_for
-from tiedlm.report.charts.svg_elements import LETTER, WIDE, Frame, colour, line, svg, text
+from tiedlm.report.charts.svg_elements import LETTER, WIDE, Frame, colour, line, point, svg, text
 
 
 def draw_intervals(chart: IntervalChart, width: int) -> Markup:
@@ -107,7 +107,8 @@ def _shade(band: Band, number: int, x: Scale, frame: Frame) -> Markup:
 
 def _estimate(estimate: Estimate, y: float, x: Scale, *words: Markup) -> Markup:
     """A dot on its interval, and below it the single values as small dots."""
-    singles = (element("circle", cx=x(value), cy=y + 9, r=2.5, class_="single") for value in estimate.singles)
+    named = zip_longest(estimate.singles, estimate.singles_words, fillvalue="")
+    singles = (point(x(float(value)), y + 9, 2.5, "single", words) for value, words in named)
     ends = estimate.interval or ()
     return element(
         "g",

@@ -22,6 +22,7 @@ from tiedlm.report.formats.html_components import (
     scrolling_table,
     table_card,
 )
+from tiedlm.report.formats.html_downloads import downloads
 from tiedlm.report.formats.html_header import page_header
 from tiedlm.report.sections.all import SECTIONS
 from tiedlm.report.sections.section import Section, main_chart
@@ -64,7 +65,7 @@ def _contents(comparison: Comparison, sections: Sequence[Section]) -> Iterator[t
     """Titles and contents from top to bottom, of all that has something to show."""
     if comparison.variants:
         yield "Differences", _differences(comparison, sections)
-        table = card(scrolling_table(main_table(comparison)))
+        table = card(scrolling_table(main_table(comparison)), downloads(comparison, sections))
         yield "Figures", join(table, *bullet_list(how_to_read(comparison), "note"))
     shown = {section.title: _section(section, comparison) for section in sections}
     yield from ((title, content) for title, content in shown.items() if content)
@@ -91,11 +92,11 @@ def _section(section: Section, comparison: Comparison) -> Markup:
 
 
 def _charts(section: Section, charts: Sequence[Chart]) -> Iterator[Markup]:
-    """The first ones side by side, as far as the section says so."""
-    beside = [drawn_chart(chart, HALF) for chart in charts[: section.num_charts_side_by_side]]
-    if beside:
-        yield element("div", *beside, class_="pair")
-    yield from (drawn_chart(chart, FULL) for chart in charts[section.num_charts_side_by_side :])
+    """The first ones side by side, as far as the section says so and there are several."""
+    count = section.num_charts_side_by_side if len(charts) > 1 else 0
+    if count:
+        yield element("div", *(drawn_chart(chart, HALF) for chart in charts[:count]), class_="pair")
+    yield from (drawn_chart(chart, FULL) for chart in charts[count:])
 
 
 def _differences(comparison: Comparison, sections: Sequence[Section]) -> Markup:

@@ -10,6 +10,9 @@ from tiedlm.report.figures.table import Table
 PHONE, HALF, FULL = 326, 500, 900
 """Widths to draw at, in pixels: for a phone, for one of two columns, for the whole page."""
 
+_PAPER_WIDTH = 104
+"""Letters that fit a line of a table on paper, two between columns counted."""
+
 _MAX_NUMBER_LENGTH = 28
 """A cell with a longer piece is words, not numbers, and may be broken anywhere."""
 
@@ -35,12 +38,35 @@ def table_card(table: Table) -> Markup:
 
 
 def scrolling_table(table: Table) -> Markup:
-    """A table that scrolls sideways where it is wider than the page; its labels stay in view."""
+    """A table that scrolls sideways where it is wider than the screen, and says so; its labels stay in view.
+
+    On paper, which does not scroll, one that is too wide is several with some of its columns each.
+    """
+    named = {"tabindex": "0", "role": "region", "aria_label": table.title or "figures"}
+    scrolls = element("div", _table(table), class_="scroll", **named)
+    hint = element("p", "more to the right →", class_="hint", aria_hidden="true")
+    whole = element("div", hint, scrolls, class_="scroller")
+    parts = _parts_for_paper(table)
+    return whole if len(parts) == 1 else join(element("div", *map(_table, parts), class_="parts"), whole)
+
+
+def _table(table: Table) -> Markup:
     header, body = table.header_and_lines()
     head = element("tr", *(element("th", title, scope="col") for title in header))
     rows = (element("tr", _label(line[0]), *map(_cell, line[1:])) for line in body)
-    whole = element("table", element("thead", head), element("tbody", *rows))
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=table.title or "figures")
+    return element("table", element("thead", head), element("tbody", *rows))
+
+
+def _parts_for_paper(table: Table) -> list[Table]:
+    """As few tables as have lines that fit a page; a single column fits, since its words are broken."""
+    counts = range(1, max(table.num_columns, 1) + 1)
+    return next(parts for parts in map(table.split, counts) if all(map(_fits_paper, parts)) or len(parts) == counts[-1])
+
+
+def _fits_paper(table: Table) -> bool:
+    header, body = table.header_and_lines()
+    columns = zip(header, *body, strict=True)
+    return sum(2 + max(len(piece) for cell in column for piece in _pieces(cell)) for column in columns) <= _PAPER_WIDTH
 
 
 def _label(label: str) -> Markup:
@@ -50,10 +76,14 @@ def _label(label: str) -> Markup:
 
 def _cell(text: str) -> Markup:
     """Broken only before a bracket, so that a number stays on one line."""
-    first, *others = text.replace(" (", "\n(").replace(" [", "\n[").split("\n")
+    first, *others = _pieces(text)
     is_prose = max(map(len, (first, *others))) > _MAX_NUMBER_LENGTH
     spans = join(element("span", first), *(join(" ", element("span", other)) for other in others))
     return element("td", spans, class_="words" if is_prose else None)
+
+
+def _pieces(text: str) -> list[str]:
+    return text.replace(" (", "\n(").replace(" [", "\n[").split("\n")
 
 
 def folded(title: str, content: Markup) -> Markup:

@@ -9,7 +9,7 @@ from typing import Any
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.files import atomic_path
-from tiedlm.report.charts.chart import Chart, CurveChart, IntervalChart, StackChart
+from tiedlm.report.charts.chart import MOST_MARKED, Chart, CurveChart, IntervalChart, StackChart
 from tiedlm.report.charts.scale import Scale
 from tiedlm.report.figures.text import one_line
 from tiedlm.report.sections.all import SECTIONS
@@ -99,7 +99,9 @@ def _draw_curves(chart: CurveChart, axes: Any) -> None:
         colour, x = _COLOURS[curve.place % len(_COLOURS)], [sample.x for sample in curve.samples]
         lows, highs = [sample.low for sample in curve.samples], [sample.high for sample in curve.samples]
         axes.fill_between(x, lows, highs, color=colour, alpha=0.16, linewidth=0)
-        axes.plot(x, [sample.mean for sample in curve.samples], color=colour, marker="o", markersize=3, linewidth=1.6)
+        marker = "o" if len(x) <= MOST_MARKED else ""
+        means = [sample.mean for sample in curve.samples]
+        axes.plot(x, means, color=colour, marker=marker, markersize=3, linewidth=1.6)
     axes.xaxis.set_major_formatter(lambda value, _: chart.x_words(value))
     axes.set_xlabel(chart.x_label)
     axes.set_ylabel(chart.y_label)

@@ -7,7 +7,7 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.verdict import signed_together
 from tiedlm.report.charts.chart import Estimate, IntervalChart
-from tiedlm.report.charts.differences import chart_of_estimates
+from tiedlm.report.charts.differences import chart_of_estimates, seeds_in_words
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import colour_places
 from tiedlm.report.figures.frequency_tables import AXES, frequency_tables, verdict_in_words
@@ -131,13 +131,15 @@ def _estimates(breakdown: Breakdown, places: Mapping[str, int]) -> Iterator[Esti
     for found in breakdown.bins:
         for difference in found.differences:
             if difference.mean is not None and difference.variant in places:
+                name = f"{found.label}, {difference.variant}" if several else found.label
                 yield Estimate(
-                    f"{found.label}, {difference.variant}" if several else found.label,
+                    name,
                     places[difference.variant],
                     numbers.with_interval(difference.mean, difference.ci95_seeds),
                     difference.mean,
                     difference.ci95_seeds,
                     tuple(difference.per_seed),
+                    seeds_in_words(name, difference.seeds, difference.per_seed),
                 )
 
 

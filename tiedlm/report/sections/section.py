@@ -27,7 +27,7 @@ class Section:
     them or why they are missing, `figures` the lines of the CSV on one variant, by its name (each names it again; seed
     None: all seeds), and `bands` ranges around 0 that the main chart holds every difference against.
 
-    The other fields are for single formats. HTML draws the first `num_charts_side_by_side` charts in one row, puts
+    The other fields are for single formats. HTML draws the first `num_charts_side_by_side` charts in rows of two, puts
     `caption` below the charts and `placeholder` where there are none; where `tables_repeat_charts`, it folds them away.
     An appendix is about the models and not about their results: the terminal shows it last, Markdown leaves it out.
     """

@@ -1,19 +1,64 @@
-"""The losses on validation while training, against tokens and against time, and their difference to the baseline."""
+"""The losses while training: of the batches, and on validation against tokens, time and the baseline."""
 
 from collections.abc import Callable, Iterator, Sequence
 
+from tiedlm.comparison.analyses.training_loss import TrainingLoss, VariantLosses
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.statistics import mean
 from tiedlm.comparison.variant_summary import VariantSummary
 from tiedlm.report.charts.chart import Curve, CurveChart, Sample
-from tiedlm.report.figures.cells import shown_variants
+from tiedlm.report.figures.cells import colour_places, shown_variants
 from tiedlm.report.sections.section import Section
 from tiedlm.run.result import CurvePoint
 
 _LOSS = "validation loss, nats per token"
+_NOT_VALIDATED = "No run was validated on its way; training.evaluate_every asks for it."
 
 
 def _charts(comparison: Comparison) -> Iterator[CurveChart]:
+    """The training loss where journals were read, then what was validated on the way."""
+    yield from _training_loss(comparison)
+    yield from _validation(comparison)
+
+
+def _training_loss(comparison: Comparison) -> Iterator[CurveChart]:
+    """One chart of all variants; none where no run's journal holds more than one point."""
+    analysis, places = comparison.analysis(TrainingLoss), colour_places(comparison)
+    found = [each for each in (analysis.variants if analysis else ()) if each.variant in places and _curves_of(each)]
+    if not any(len(each.steps) > 1 for each in found):
+        return
+    sizes = sorted({each.steps_per_point for each in found})
+    smoothed = f"; each point is the mean of {' or '.join(map(str, sizes))} steps" if sizes != [1] else ""
+    yield CurveChart(
+        "training-tokens",
+        f"Training loss by tokens{smoothed}",
+        "training tokens",
+        "training loss, nats per token",
+        tuple(Curve(each.variant, places[each.variant], tuple(_training_samples(each))) for each in found),
+    )
+
+
+def _curves_of(variant: VariantLosses) -> list[list[float]]:
+    return [seed.losses for seed in variant.per_seed if seed.losses]
+
+
+def _training_samples(variant: VariantLosses) -> Iterator[Sample]:
+    for index, (step, tokens) in enumerate(zip(variant.steps, variant.tokens, strict=True)):
+        yield _sample(tokens, [losses[index] for losses in _curves_of(variant)], step)
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """Which curves are missing, and why."""
+    analysis = comparison.analysis(TrainingLoss)
+    for variant in analysis.variants if analysis else ():
+        for seed in variant.per_seed:
+            if seed.reason:
+                yield f"Training loss of {variant.variant}, seed {seed.seed}: none, {seed.reason}."
+    if analysis is not None and not any(_validation(comparison)):
+        yield _NOT_VALIDATED
+
+
+def _validation(comparison: Comparison) -> Iterator[CurveChart]:
     """Three charts; none where no run was validated more than once, the last only where the baseline was."""
     drawn = [(variant, place) for place, variant in enumerate(shown_variants(comparison)) if _steps(variant)]
     if not any(len(_steps(variant)) > 1 for variant, _ in drawn):
@@ -99,9 +144,11 @@ def _sample(x: float, values: Sequence[float], step: int) -> Sample:
 SECTION = Section(
     "While training",
     charts=_charts,
-    num_charts_side_by_side=2,
+    notes=_notes,
+    num_charts_side_by_side=4,
     caption=(
-        "Lines: means over seeds; bands: from the smallest to the largest of them. Seconds are of training alone."
+        "Lines: means over seeds; bands: from the smallest to the largest of them. Seconds are of training alone. "
+        "Training loss: of the batch of each step, before its update, dropout and penalties included."
     ),
-    placeholder="No run was validated on its way; training.evaluate_every asks for it.",
+    placeholder=_NOT_VALIDATED,
 )
