@@ -26,6 +26,8 @@ WITHOUT: dict[str, Any] = {
     "max_grad_norm": None,
     "embedding_weight_decay": 0.3,
     "embedding_learning_rate_factor": 3.0,
+    "output_learning_rate_factor": "sqrt_dim",
+    "embedding_betas": [0.7, 0.8],
     "embedding_eps": 1e-4,
     "num_threads": 3,
     "evaluate_every": 3,

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from tests.support.one_step import PLAIN, assert_close, batch, by_name, gradients, moved, of_embeddings, written_out
 from tests.support.small_runs import small_experiment
 from tests.support.tying_runs import TIED, UNTIED, assert_same_training, losses, state, tiny_training
 from tiedlm.config.base import ConfigError, first_difference, parse
 from tiedlm.errors import RunError
 from tiedlm.kernels.nll import IGNORED
-from tiedlm.model.language_model import LanguageModel
 from tiedlm.training.clipping import gradient_norm
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.step import MicroBatchLoss
@@ -36,15 +35,6 @@ EVERYWHERE = pytest.mark.parametrize(
     "tying", STRATEGIES, ids=[f"{raw['type']}{raw.get('direction', '')}" for raw in STRATEGIES]
 )
 ENDS = pytest.mark.parametrize("tying", [TIED, UNTIED], ids=["tied", "untied"])
-PLAIN: dict[str, Any] = {
-    "optimizer": "sgd",
-    "momentum": 0.0,
-    "weight_decay": 0.0,
-    "learning_rate": 1.0,
-    "schedule": "constant",
-    "max_grad_norm": None,
-}
-"""A step is the gradient."""
 ALL: dict[str, Any] = {
     "z_loss": 1e-3,
     "embedding_learning_rate_factor": 0.5,
@@ -53,54 +43,8 @@ ALL: dict[str, Any] = {
 }
 
 
-def batch(training: Trainer) -> tuple[Tensor, Tensor]:
-    ids, targets = training.batches.batch(training.progress.step)
-    return torch.from_numpy(ids), torch.from_numpy(targets)
-
-
-def written_out(training: Trainer, z_loss: float = 0.0) -> tuple[Tensor, Tensor]:
-    """The loss of the next step over full logits, and the output embedding in it."""
-    model, (ids, targets) = training.model, batch(training)
-    weight = model.tying.output_weight()
-    scores = F.linear(model.tying.project(model(ids)), weight, model.tying.output_bias()).flatten(0, 1)
-    loss = F.cross_entropy(scores, targets.flatten(), ignore_index=IGNORED)
-    loss = loss + z_loss * scores.logsumexp(-1)[targets.flatten() != IGNORED].square().mean()
-    penalty = model.tying.penalty()
-    return (loss if penalty is None else loss + penalty), weight
-
-
-def by_name(model: LanguageModel, values: Any) -> dict[str, Tensor]:
-    names = [name for name, _ in model.named_parameters()]
-    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
-
-
-def gradients(training: Trainer, z_loss: float = 0.0) -> dict[str, Tensor]:
-    loss, _ = written_out(training, z_loss)
-    found = torch.autograd.grad(loss, list(training.model.parameters()), allow_unused=True)
-    return by_name(training.model, found)
-
-
-def moved(training: Trainer, num_steps: int = 1) -> dict[str, Tensor]:
-    """How far each parameter goes in some steps."""
-    before = {name: parameter.detach().clone() for name, parameter in training.model.named_parameters()}
-    losses(training, num_steps)
-    return {name: before[name] - parameter.detach() for name, parameter in training.model.named_parameters()}
-
-
 def norm(tensors: dict[str, Tensor]) -> float:
     return math.sqrt(sum(float(tensor.double().square().sum()) for tensor in tensors.values()))
-
-
-def of_embeddings(tensors: dict[str, Tensor], *, others: bool = False) -> dict[str, Tensor]:
-    """The part of the embeddings (matrices of the tying), or all but them."""
-    return {
-        name: tensor for name, tensor in tensors.items() if others != (name.startswith("tying.") and tensor.dim() > 1)
-    }
-
-
-def assert_close(mine: dict[str, Tensor], theirs: dict[str, Tensor], tolerance: float = 1e-6) -> None:
-    for name, tensor in theirs.items():
-        torch.testing.assert_close(mine[name], tensor, rtol=1e-4, atol=tolerance)
 
 
 @EVERYWHERE
@@ -145,39 +89,6 @@ def test_micro_batches_change_nothing(tying: dict[str, Any]) -> None:
         assert one.loss == pytest.approx(other.loss, abs=1e-5)
         assert one.gradient_norm == pytest.approx(other.gradient_norm, rel=1e-4)
     assert_close(state(whole.model), state(parts.model), 1e-5)
-
-
-@ENDS
-@pytest.mark.parametrize("factor", [0.0, 0.25, 3.0])
-def test_the_embeddings_go_at_their_own_rate(tying: dict[str, Any], factor: float) -> None:
-    keys: dict[str, Any] = {**PLAIN, "embedding_weight_decay": 0.1}
-    plain, treated = tiny_training(tying, **keys), tiny_training(tying, **keys, embedding_learning_rate_factor=factor)
-    expected, found = moved(plain), moved(treated)
-    assert_close(of_embeddings(found), {name: factor * way for name, way in of_embeddings(expected).items()})
-    assert_close(of_embeddings(found, others=True), of_embeddings(expected, others=True), 0.0)
-    assert plain.advance().learning_rate == treated.advance().learning_rate == 1.0
-
-
-def test_at_a_factor_of_zero_the_embeddings_stay_and_the_body_learns() -> None:
-    training = tiny_training(UNTIED, num_steps=40, embedding_weight_decay=0.1, embedding_learning_rate_factor=0.0)
-    first, *_, last = losses(training, 40)
-    start = state(tiny_training(UNTIED).model)
-    assert all(torch.equal(value, start[name]) for name, value in of_embeddings(state(training.model)).items())
-    assert last < first
-
-
-@ENDS
-def test_adams_first_step_has_the_embeddings_own_epsilon(tying: dict[str, Any]) -> None:
-    """Corrected for their start the first moments are g and g^2: the step is g / (|g| + eps)."""
-    keys = {**PLAIN, "optimizer": "adamw", "momentum": None, "learning_rate": 1e-3, "eps": 1e-8}
-    training = tiny_training(tying, **keys, embedding_eps=1e-2)
-    expected = {}
-    for name, gradient in gradients(training).items():
-        eps = 1e-2 if of_embeddings({name: gradient}) else 1e-8
-        expected[name] = 1e-3 * gradient / (gradient.abs() + eps)
-    expected = {name: way for name, way in expected.items() if of_embeddings({name: way}) or "norm" in name}
-    assert len(expected) > 2, "gradients of other vectors are too near 0 to tell their sign"
-    assert_close(moved(training), expected, 2e-6)
 
 
 @ENDS
@@ -321,6 +232,9 @@ def test_each_is_a_part_of_a_runs_identity_and_the_same_for_every_variant(
         ({"output_max_grad_norm": -1.0}, "output_max_grad_norm: .*above 0"),
         ({"output_max_grad_norm": True}, "output_max_grad_norm"),
         ({"embedding_eps": 1e-6, "optimizer": "sgd"}, "embedding_eps means nothing to optimizer: sgd"),
+        ({"embedding_betas": [0.9, 0.9], "optimizer": "sgd"}, "embedding_betas means nothing to optimizer: sgd"),
+        ({"embedding_learning_rate_factor": "sqrt"}, "embedding_learning_rate_factor"),
+        ({"output_learning_rate_factor": -1.0}, "output_learning_rate_factor: .*at least 0"),
     ],
     ids=str,
 )

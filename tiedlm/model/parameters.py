@@ -54,12 +54,6 @@ def parameter_parts(model: LanguageModel) -> dict[str, list[nn.Parameter]]:
     return parts
 
 
-def embedding_parameters(model: LanguageModel) -> list[nn.Parameter]:
-    """The members of the three parts that are embeddings, each once."""
-    parts = parameter_parts(model)
-    return [*parts["input_embedding"], *parts["output_embedding"], *parts["shared_embedding"]]
-
-
 def flops_per_token(model: LanguageModel, seq_len: int) -> int:
     """Floating-point operations that one token of a window of `seq_len` costs in training.
 

@@ -41,6 +41,14 @@ class RunConfig(Config):
         for key in ("seq_len", "stride"):
             windowed = getattr(self.evaluation, key) is None or not self.model.carries_state
             check(windowed, f"evaluation.{key} means nothing to a model that carries its state through the text")
+        has_own_rate = self.training.output_learning_rate_factor is not None
+        fits = not has_own_rate or self.model.tying.has_output_parameters
+        kind = self.model.tying.type
+        check(
+            fits,
+            f"training.output_learning_rate_factor means nothing to model.tying.type: {kind}, where no parameter "
+            "belongs to the output embedding alone",
+        )
         compiled = self.training.compile is not True or self.model.compiles
         check(compiled, f"training.compile: true means nothing to model.type: {self.model.type}")
         return self

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.optimizer import EMBEDDINGS, Group
+from tiedlm.training.optimizer import EMBEDDING_GROUPS, Group
 from tiedlm.training.step import HeadGradient, OutputGradient, TrainingStep
 
 
@@ -37,7 +37,8 @@ class GradientLimits:
         limit = math.inf if config.max_grad_norm is None else config.max_grad_norm
         self.norms = [(everything, limit)]
         if config.embedding_max_grad_norm is not None:
-            embeddings = [parameter for group in groups if group["name"] == EMBEDDINGS for parameter in group["params"]]
+            of_embeddings = [group["params"] for group in groups if group["name"] in EMBEDDING_GROUPS]
+            embeddings = [parameter for members in of_embeddings for parameter in members]
             members = {id(parameter) for parameter in embeddings}
             others = [parameter for parameter in everything if id(parameter) not in members]
             self.norms = [(embeddings, config.embedding_max_grad_norm), (others, limit)]

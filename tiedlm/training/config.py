@@ -30,6 +30,7 @@ _SCHEDULE_DEFAULTS: dict[str, dict[str, Any]] = {
     "wsd": {"decay": 0.2},
     "step": {"milestones": [0.5, 0.75], "gamma": 0.1},
 }
+RateFactor = NonNegative | Literal["sqrt_dim"]
 
 
 class TrainingConfig(Config):
@@ -39,9 +40,12 @@ class TrainingConfig(Config):
     `batch_size` windows make one step. `warmup` and `decay` are steps where whole, else fractions of the run.
     `z_loss` times the mean of (log sum exp of a position's logits)^2 joins the objective, and no score.
     What begins with `embedding_` is for the matrices of the tying (one or two, and maps where a strategy has some; no
-    bias), in place of the value for all parameters: `embedding_eps` and `embedding_max_grad_norm` where not null, and
-    the rate times `embedding_learning_rate_factor`. `output_max_grad_norm` is for what the head alone gives to the
-    output embedding, before anything else joins it. See tiedlm/training/clipping for what each limit is a norm of.
+    bias), in place of the value for all parameters: `embedding_betas`, `embedding_eps` and `embedding_max_grad_norm`
+    where not null, and the rate times `embedding_learning_rate_factor` (`sqrt_dim`: the root of the model's width,
+    after Hayou & Liu 2025). `output_learning_rate_factor` (null: that of the embeddings) is the factor of what the
+    output embedding alone has, the second matrix of `untied`. `output_max_grad_norm` is for what the head alone gives
+    to the output embedding, before anything else joins it. See tiedlm/training/clipping for what each limit is a norm
+    of.
     `head` is how the objective is formed: `lean` some positions at a time (what `auto` is everywhere), `full` with the
     scores of all at once.
     Keys of an optimizer or schedule that is not chosen are null and must not be set.
@@ -67,7 +71,9 @@ class TrainingConfig(Config):
     max_grad_norm: Positive | None = 1.0
     z_loss: Annotated[NonNegative, TakesMemory(bool)] = 0.0
     embedding_weight_decay: NonNegative = 0.0
-    embedding_learning_rate_factor: NonNegative = 1.0
+    embedding_learning_rate_factor: RateFactor = 1.0
+    output_learning_rate_factor: RateFactor | None = None
+    embedding_betas: Annotated[tuple[Fraction, Fraction], FromList] | None = None
     embedding_eps: Positive | None = None
     embedding_max_grad_norm: Annotated[Positive | None, TakesMemory(bool)] = None
     output_max_grad_norm: Annotated[Positive | None, TakesMemory(bool)] = None
@@ -112,8 +118,9 @@ class TrainingConfig(Config):
             foreign = {name for names in options.values() for name in names} - set(options[chosen])
             for name in sorted(foreign):
                 check(getattr(self, name) is None, f"{name} means nothing to {key}: {chosen}")
-        has_eps = self.optimizer == "adamw" or self.embedding_eps is None
-        check(has_eps, f"embedding_eps means nothing to optimizer: {self.optimizer}")
+        for name in ("embedding_betas", "embedding_eps"):
+            fits = self.optimizer == "adamw" or getattr(self, name) is None
+            check(fits, f"{name} means nothing to optimizer: {self.optimizer}")
         check(len({*self.loggers}) == len(self.loggers), "loggers: one stands there more than once")
         check(self.min_learning_rate <= self.learning_rate, "min_learning_rate is above learning_rate")
         check(self.schedule != "constant" or self.min_learning_rate == 0, "min_learning_rate: the schedule is constant")

@@ -1,40 +1,62 @@
 """The optimizer, its parameter groups and its state."""
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import nn
 
+from tiedlm.model.language_model import LanguageModel
+from tiedlm.model.parameters import parameter_parts
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.machine import Machine
 
 Group = dict[str, Any]
 EMBEDDINGS = "embeddings"
 """The name of the group of the tying's matrices."""
+OUTPUT_EMBEDDING = "output_embedding"
+"""The name of the group of those that the output embedding alone has, where their rate is another."""
+EMBEDDING_GROUPS = (EMBEDDINGS, OUTPUT_EMBEDDING)
 
 
-def parameter_groups(model: nn.Module, embeddings: list[nn.Parameter], config: TrainingConfig) -> list[Group]:
+def parameter_groups(model: LanguageModel, config: TrainingConfig) -> list[Group]:
     """Every parameter once: embeddings, other matrices, and vectors (norms and biases, which never decay).
 
-    `embeddings` are the matrices whose decay is `embedding_weight_decay`: the same rule for one matrix or two. Where
-    they have an epsilon of their own, their group has it.
+    The embeddings are the matrices whose decay is `embedding_weight_decay`: the same rule for one matrix or two. Where
+    they have betas or an epsilon of their own, their groups have them.
     """
-    embedding_ids = {id(parameter) for parameter in embeddings}
-    kinds: dict[str, list[nn.Parameter]] = {EMBEDDINGS: [], "matrices": [], "vectors": []}
+    parts = parameter_parts(model)
+    output_kind = EMBEDDINGS if config.output_learning_rate_factor is None else OUTPUT_EMBEDDING
+    kind_of_part = {"input_embedding": EMBEDDINGS, "shared_embedding": EMBEDDINGS, "output_embedding": output_kind}
+    kind_of = {id(parameter): kind for part, kind in kind_of_part.items() for parameter in parts[part]}
+    kinds: dict[str, list[nn.Parameter]] = {EMBEDDINGS: [], OUTPUT_EMBEDDING: [], "matrices": [], "vectors": []}
     for parameter in model.parameters():
-        if parameter.dim() == 1:
-            kinds["vectors"].append(parameter)
-        else:
-            kinds[EMBEDDINGS if id(parameter) in embedding_ids else "matrices"].append(parameter)
-    decay = {EMBEDDINGS: config.embedding_weight_decay, "matrices": config.weight_decay, "vectors": 0.0}
-    own = {} if config.embedding_eps is None else {"eps": config.embedding_eps}
+        kind = "vectors" if parameter.dim() == 1 else kind_of.get(id(parameter), "matrices")
+        kinds[kind].append(parameter)
+    decay = {"matrices": config.weight_decay, "vectors": 0.0}
+    own = {"betas": config.embedding_betas, "eps": config.embedding_eps}
+    own_values = {key: value for key, value in own.items() if value is not None}
     return [
-        {"name": kind, "params": found, "weight_decay": decay[kind], **(own if kind == EMBEDDINGS else {})}
-        for kind, found in kinds.items()
-        if found
+        {
+            "name": kind,
+            "params": members,
+            "weight_decay": decay.get(kind, config.embedding_weight_decay),
+            **(own_values if kind in EMBEDDING_GROUPS else {}),
+        }
+        for kind, members in kinds.items()
+        if members
     ]
+
+
+def rate_factors(config: TrainingConfig, dim: int) -> dict[str, float]:
+    """What the schedule's rate is multiplied by in the groups where that is not 1, in a model of width `dim`."""
+    factors = {EMBEDDINGS: config.embedding_learning_rate_factor, OUTPUT_EMBEDDING: config.output_learning_rate_factor}
+    return {
+        group: dim**0.5 if factor == "sqrt_dim" else float(factor)
+        for group, factor in factors.items()
+        if factor is not None
+    }
 
 
 def build_optimizer(groups: list[Group], config: TrainingConfig, machine: Machine) -> torch.optim.Optimizer:
@@ -62,13 +84,13 @@ def _without_compiler(kind: type[torch.optim.Optimizer]) -> Any:
 _AdamW, _SGD = _without_compiler(torch.optim.AdamW), _without_compiler(torch.optim.SGD)
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float, config: TrainingConfig) -> None:
-    """Set the learning rate of each group of `parameter_groups`; that of the embeddings is multiplied by their factor.
+def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float, factors: Mapping[str, float]) -> None:
+    """Set the learning rate of each group of `parameter_groups`, multiplied by its factor where it has one.
 
     Weight decay is multiplied by the rate, so the factor applies to it too; a factor of 0 freezes the embeddings.
     """
     for group in optimizer.param_groups:
-        group["lr"] = rate * (config.embedding_learning_rate_factor if group["name"] == EMBEDDINGS else 1.0)
+        group["lr"] = rate * factors.get(group["name"], 1.0)
 
 
 def is_fused(config: TrainingConfig, machine: Machine) -> bool:

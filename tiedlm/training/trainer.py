@@ -23,7 +23,7 @@ from tiedlm.training.device_batches import Batch, DeviceBatches
 from tiedlm.training.environment import Environment
 from tiedlm.training.machine import Machine
 from tiedlm.training.memory import Peaks, read_peaks
-from tiedlm.training.optimizer import copy_optimizer_state, set_learning_rate, start_optimizer_state
+from tiedlm.training.optimizer import copy_optimizer_state, rate_factors, set_learning_rate, start_optimizer_state
 from tiedlm.training.record import StepRecord
 from tiedlm.training.recurrent_state import RecurrentState
 from tiedlm.training.schedule import Schedule
@@ -60,6 +60,7 @@ class Trainer:
         self.optimizer, self.scaler = self.update.optimizer, self.update.scaler
         self.output_path = OutputPath(self.training_step, config)
         self.schedule = Schedule(config, num_steps)
+        self.rate_factors = rate_factors(config, model.tying.dim)
         self.device_batches = DeviceBatches(batches, micro_batch_size, machine.device)
         self.recurrent_state = RecurrentState(batches)
         self.gradient_buffers = GradientBuffers()
@@ -93,7 +94,7 @@ class Trainer:
     def _prepare(self, step: int) -> float:
         """Bring the optimizer and the tying to `step`; the learning rate."""
         learning_rate = self.schedule(step)
-        set_learning_rate(self.optimizer, learning_rate, self.config)
+        set_learning_rate(self.optimizer, learning_rate, self.rate_factors)
         for source, target in self.model.tying.set_progress(step / self.num_steps):
             copy_optimizer_state(self.optimizer, source, target)
         if not self.optimizer.state:

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from tiedlm.model.language_model import LanguageModel
-from tiedlm.model.parameters import embedding_parameters
 from tiedlm.training.clipping import GradientLimits
 from tiedlm.training.config import TrainingConfig
 from tiedlm.training.machine import Machine
@@ -55,7 +54,7 @@ class ScaledWeightUpdate(WeightUpdate):
 
 def build_update(model: LanguageModel, config: TrainingConfig, machine: Machine) -> WeightUpdate:
     """The update that a recipe describes, with a new optimizer for all parameters of `model`."""
-    groups = parameter_groups(model, embedding_parameters(model), config)
+    groups = parameter_groups(model, config)
     optimizer, scaler = build_optimizer(groups, config, machine), machine.scaler()
     limits = GradientLimits(groups, config, model, optimizer, scaler)
     kind = ScaledWeightUpdate if scaler.is_enabled() else WeightUpdate

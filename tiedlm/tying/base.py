@@ -1,5 +1,7 @@
 """The contract of a strategy: a module that embeds ids and gives the matrix that scores the next token."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
@@ -19,6 +21,11 @@ def matrix(*shape: int) -> Tensor:
     return torch.empty(*shape, dtype=torch.float32)
 
 
+def starting_std(std: float | Literal["inverse_sqrt_dim"], dim: int) -> float:
+    """The number that a config's `init_std` stands for in a model of width `dim`."""
+    return dim**-0.5 if std == "inverse_sqrt_dim" else std
+
+
 class Tying(Bookkeeping):
     """The input and the output embedding of a language model, and what they share.
 
@@ -34,7 +41,8 @@ class Tying(Bookkeeping):
     def __init__(self, config: EmbeddingConfig, vocab_size: int, dim: int) -> None:
         super().__init__()
         self.table_init = TableInit(config.init)
-        self.init_std = config.init_std
+        self.dim = dim
+        self.init_std = starting_std(config.init_std, dim)
         self.input_path = InputPath(config, dim)
         self.bias = nn.Parameter(matrix(vocab_size)) if config.output_bias else None
         self.bias_std = config.output_bias_std

@@ -33,15 +33,16 @@ def _count(share: int | float, total: int) -> int:
 class EmbeddingConfig(Config):
     """What every strategy has: the start, what happens to the input vectors, a bias per output row.
 
-    `init` fills tables with a row per token: normal with `init_std`; xavier_uniform, which has a scale of its own;
-    by_frequency, normal with a smaller scale the more often the train split has the token (see table_init.py). In
-    training `embedding_dropout` is the probability that a type's vectors are 0 in a micro-batch (the others are scaled
-    by 1 / (1 - p)), and `embedding_noise` the standard deviation of what is added to each entry. `embedding_norm` has
-    no scale of its own. `input_gradient_factor` multiplies the gradient that reaches a table through the lookup.
+    `init` fills tables with a row per token: normal with `init_std` (`inverse_sqrt_dim`: 1 over the root of the width,
+    so that a row's norm is about 1); xavier_uniform, which has a scale of its own; by_frequency, normal with a smaller
+    scale the more often the train split has the token (see table_init.py). In training `embedding_dropout` is the
+    probability that a type's vectors are 0 in a micro-batch (the others are scaled by 1 / (1 - p)), and
+    `embedding_noise` the standard deviation of what is added to each entry. `embedding_norm` has no scale of its own.
+    `input_gradient_factor` multiplies the gradient that reaches a table through the lookup.
     """
 
     init: Init = "normal"
-    init_std: Positive = 0.02
+    init_std: Positive | Literal["inverse_sqrt_dim"] = 0.02
     input_scale: Positive | Literal["sqrt_dim"] = 1.0
     embedding_norm: Literal["layernorm", "rmsnorm"] | None = None
     embedding_dropout: Fraction = 0.0
@@ -55,6 +56,11 @@ class EmbeddingConfig(Config):
         check(self.output_bias or self.output_bias_std == 0, "output_bias_std needs output_bias: true")
         return self
 
+    @property
+    def has_output_parameters(self) -> bool:
+        """Whether a parameter belongs to the output embedding alone."""
+        return True
+
     def check_sizes(self, vocab_size: int | None, dim: int) -> None:
         """Raise ValueError where the strategy does not fit; a vocabulary that is not known yet (None) fits."""
 
@@ -67,6 +73,10 @@ class TiedConfig(EmbeddingConfig):
 
     type: Literal["tied"] = "tied"
 
+    @property
+    def has_output_parameters(self) -> bool:
+        return False
+
 
 class SeparateOutputConfig(EmbeddingConfig):
     """`output_init`: what of the output embedding is not shared starts `independent`, as a `copy`, or at `zero`.
@@ -75,7 +85,7 @@ class SeparateOutputConfig(EmbeddingConfig):
     """
 
     output_init: Literal["independent", "copy", "zero"] = "independent"
-    output_init_std: NonNegative | None = None
+    output_init_std: NonNegative | Literal["inverse_sqrt_dim"] | None = None
 
     @model_validator(mode="after")
     def _has_a_scale_to_set(self) -> Self:
@@ -161,6 +171,10 @@ class FactorizedConfig(EmbeddingConfig):
     type: Literal["factorized"] = "factorized"
     width: Size
     share: Literal["table", "table_and_map", "nothing"] = "table"
+
+    @property
+    def has_output_parameters(self) -> bool:
+        return self.share != "table_and_map"
 
 
 _DIRECTIONS: dict[str, dict[str, Any]] = {

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from tiedlm.initialization import Draw
-from tiedlm.tying.base import Tying, matrix
+from tiedlm.tying.base import Tying, matrix, starting_std
 from tiedlm.tying.config import SeparateOutputConfig
 
 
@@ -16,7 +16,8 @@ class SeparateOutput(Tying):
     def __init__(self, config: SeparateOutputConfig, vocab_size: int, dim: int) -> None:
         super().__init__(config, vocab_size, dim)
         self.output_init = config.output_init
-        self.output_init_std = config.init_std if config.output_init_std is None else config.output_init_std
+        own_std = config.output_init_std
+        self.output_init_std = self.init_std if own_std is None else starting_std(own_std, dim)
         self.input_embedding = nn.Parameter(matrix(vocab_size, dim))
 
     def embed(self, ids: Tensor) -> Tensor:
