@@ -26,7 +26,7 @@ COMMANDS = {
     "report": "Print or write a stored comparison.",
     "verify": "Recompute every figure from stored scores.",
     "prepare": "Get text and tokenizer ready.",
-    "configs": "List, show or copy packaged configs.",
+    "configs": "List, show, copy or explain configs.",
 }
 """The commands, each with the first sentence of its help, which the list of commands shows."""
 

@@ -1,6 +1,5 @@
 """`tiedlm configs`: the configs that come with the package."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,7 +13,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="As the list has it, w
 
 @app.callback(invoke_without_command=True)
 def configs(context: typer.Context, as_json: options.Json = False, debug: options.Debug = False) -> None:
-    """List, show or copy packaged configs."""
+    """List, show, copy or explain configs."""
     if context.invoked_subcommand is None:
         show_list(as_json)
 
@@ -53,16 +52,53 @@ def show(name: Name, as_json: options.Json = False, debug: options.Debug = False
 @app.command("copy")
 def copy(
     name: Name,
-    destination: Annotated[Path, typer.Argument(metavar="FOLDER|FILE", help="Where to; nothing is overwritten.")],
+    destination: Annotated[
+        str, typer.Argument(metavar="FOLDER/|FILE", help="Where to; a folder is made, nothing is overwritten.")
+    ],
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Copy one to change it, along with those that it extends."""
     from tiedlm.config.copying import copy_config
+    from tiedlm.talk import Talk
 
     copied = copy_config(name, destination)
     if as_json:
-        print_json({"copied": [str(path) for path in copied]})
+        print_json({"copied": list(map(str, copied.configs)), "schema": list(map(str, copied.schemas))})
         return
-    for path in copied:
+    for path in copied.configs:
         typer.echo(str(path))
+    for path in copied.schemas:
+        Talk().say(f"beside it, for editors: {path}")
+
+
+@app.command("explain")
+def explain(
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="A dotted key, its last part, or the mapping above keys.")
+    ] = "",
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Say what a key of a config means. Its type, its default and where it is defined; without KEY all keys."""
+    from tiedlm.experiment.explain import document
+    from tiedlm.experiment.explain import explain as explain_key
+
+    explained = explain_key(key)
+    keys, listed = (list(map(document, those)) for those in (explained.keys, explained.listed))
+    if as_json:
+        print_json({"keys": [*keys, *listed]})
+        return
+    from tiedlm.report.commands.explain import render_keys
+
+    from .console import console
+
+    render_keys(keys, listed, console())
+
+
+@app.command("schema")
+def schema(as_json: options.Json = False, debug: options.Debug = False) -> None:
+    """Print the JSON Schema of config files. Editors complete and check YAML with it."""
+    from tiedlm.experiment.file_schema import schema_text
+
+    typer.echo(schema_text(), nl=False)

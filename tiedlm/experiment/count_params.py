@@ -17,7 +17,7 @@ from tiedlm.forecast.vocabulary import forecast_vocab_size
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
 from tiedlm.run.config import RunConfig
-from tiedlm.training.config import TrainingConfig
+from tiedlm.training.config import TrainingConfig, gpu_hint
 from tiedlm.tying.config import EmbeddingConfig, TiedConfig, UntiedConfig
 
 SHAPE_SEQ_LEN = 1024
@@ -54,7 +54,7 @@ def count_configs(
     step of `SHAPE_RECIPE`.
     """
     if device not in (None, "auto", "cpu", "cuda"):
-        raise ConfigError(Problem("--device", f"{device!r} is not one of auto, cpu, cuda"))
+        raise ConfigError(Problem("--device", f"{device!r} is not one of auto, cpu, cuda{gpu_hint(device)}"))
     models = [model for name in names for model in _read(name, settings, cache_dir, several=len(names) > 1)]
     return [model.counted(model.footprint(device, cache_dir) if memory else None) for model in models]
 

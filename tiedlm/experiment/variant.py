@@ -31,7 +31,7 @@ class WrittenVariant:
         if misplaced:
             raise ConfigError(*misplaced)
         try:
-            return parse(RunConfig, laid_over(self.raw, point), beside=EXPERIMENT_KEYS)
+            return parse(RunConfig, laid_over(self.raw, point), beside=("extends", *EXPERIMENT_KEYS))
         except ConfigError as error:
             raise ConfigError(*(self._placed(problem, point) for problem in error.problems)) from None
 
