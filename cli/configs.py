@@ -4,14 +4,23 @@ from typing import Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_json
 
 app = options.new_app()
-Name = Annotated[str, typer.Argument(metavar="NAME", help="As the list has it, with or without .yaml.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="As the list has it, with or without .yaml.", autocompletion=completion.config_names
+    ),
+]
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(
+    invoke_without_command=True,
+    epilog=examples("configs", "configs copy quickstart mine.yaml", "configs explain warmup"),
+)
 def configs(context: typer.Context, as_json: options.Json = False, debug: options.Debug = False) -> None:
     """List, show, copy or explain configs."""
     if context.invoked_subcommand is None:
@@ -35,7 +44,7 @@ def show_list(as_json: options.Json = False, debug: options.Debug = False) -> No
     render_config_list(purposes, console())
 
 
-@app.command("show")
+@app.command("show", epilog=examples("configs show quickstart"))
 def show(name: Name, as_json: options.Json = False, debug: options.Debug = False) -> None:
     """Print one, as it is written."""
     from tiedlm.config.file import read_text
@@ -49,7 +58,7 @@ def show(name: Name, as_json: options.Json = False, debug: options.Debug = False
         typer.echo(text, nl=False)
 
 
-@app.command("copy")
+@app.command("copy", epilog=examples("configs copy soft experiments/", "configs copy quickstart mine.yaml"))
 def copy(
     name: Name,
     destination: Annotated[
@@ -72,10 +81,18 @@ def copy(
         Talk().say(f"beside it, for editors: {path}")
 
 
-@app.command("explain")
+@app.command(
+    "explain", epilog=examples("configs explain training.warmup", "configs explain model", "configs explain tying")
+)
 def explain(
     key: Annotated[
-        str, typer.Argument(metavar="KEY", help="A dotted key, its last part, or the mapping above keys.")
+        str,
+        typer.Argument(
+            metavar="KEY",
+            help="A dotted key, its last part, or the mapping above keys.",
+            show_default=False,
+            autocompletion=completion.config_keys,
+        ),
     ] = "",
     as_json: options.Json = False,
     debug: options.Debug = False,
@@ -96,7 +113,7 @@ def explain(
     render_keys(keys, listed, console())
 
 
-@app.command("schema")
+@app.command("schema", epilog=examples("configs schema > tiedlm.schema.json"))
 def schema(as_json: options.Json = False, debug: options.Debug = False) -> None:
     """Print the JSON Schema of config files. Editors complete and check YAML with it."""
     from tiedlm.experiment.file_schema import schema_text

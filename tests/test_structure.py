@@ -37,6 +37,7 @@ PARTS = [
     "comparison",
     "report",
     "cli",
+    "__main__",
 ]
 """Each part imports only what stands before it."""
 REPORT_READS = {"experiment": {"tuning"}, "run": {"result"}}

@@ -57,18 +57,27 @@ def copy_config(name: str, destination: str | Path) -> Copied:
         if not (source.parent / parent).resolve().is_relative_to(source.parent.resolve()):
             raise ConfigError(Problem("extends", f"{parent} lies outside its folder; copy by hand"), source=str(source))
         source, target = source.parent / parent, target.parent / parent
-    for path in copies:
-        if is_there(path):
-            raise ConfigError(Problem("", "is there already; nothing was copied"), source=str(path))
     first = next(iter(copies))
     if first.stem != find_config(name).stem:
         copies[first] = _NAME_LINE.sub(f"name: {first.stem}", copies[first], count=1)
     schemas = _schemas_beside([path for path, text in copies.items() if _EDITOR_LINE.match(text)])
+    line = f"# yaml-language-server: $schema={SCHEMA_FILE}"
+    copies = {path: _EDITOR_LINE.sub(line, text) for path, text in copies.items()}
+    _keep_what_is_there(copies, first)
     for path, text in copies.items():
-        write_atomic(path, _EDITOR_LINE.sub(f"# yaml-language-server: $schema={SCHEMA_FILE}", text))
+        write_atomic(path, text)
     for path in schemas:
         write_atomic(path, read_text(packaged_schema()))
     return Copied(list(copies), schemas)
+
+
+def _keep_what_is_there(copies: dict[Path, str], first: Path) -> None:
+    """Raise ConfigError where a file would be overwritten; what is extended may be there as it would be written."""
+    for path, text in list(copies.items()):
+        if is_there(path) and (path == first or read_text(path) != text):
+            raise ConfigError(Problem("", "is there already; nothing was copied"), source=str(path))
+        if is_there(path):
+            del copies[path]
 
 
 def _schemas_beside(configs: Iterable[Path]) -> list[Path]:

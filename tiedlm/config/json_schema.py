@@ -9,15 +9,18 @@ from pydantic.json_schema import models_json_schema
 
 from tiedlm.config.base import DefaultType, FilledIn
 from tiedlm.config.documentation import FieldText, field_texts
-from tiedlm.config.problems import models_in
+from tiedlm.config.problems import models_in, shown
 
 Schema = dict[str, Any]
+
+OF_TYPE = "Which it is; the other keys of this mapping hang on it."
+"""What is said of every `type` that chooses."""
 
 _BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
 _UNWANTED = ("title", "required", "discriminator")
 _NUMBERS = {
-    "integer": r"^[-+]?[0-9]+(_[0-9]*)+$",
-    "number": r"^(?=.*_)[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?$",
+    "integer": (r"^[-+]?[0-9]+(_[0-9]*)+$", "must be a whole number"),
+    "number": (r"^(?=.*_)[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?$", "must be a number"),
 }
 """How a number with underscores is written: text to an editor, whose YAML has no such numbers."""
 
@@ -40,8 +43,7 @@ def mappings(*models: type[BaseModel]) -> dict[str, Schema]:
         fields = classes[name].model_fields
         properties = {key: _node(node) for key, node in held["properties"].items()}
         for key, node in properties.items():
-            text = texts[classes[name]].get(key)
-            node["description"] = " ".join(filter(None, [text.text if text else "", _default_in_words(fields[key])]))
+            node["description"] = _described(texts[classes[name]][key].text, fields[key])
             _describe_types(node, {tag_of(each): texts[each]["type"].text for each in union_of(fields[key])})
         found[name] = {"type": "object", "properties": properties, "additionalProperties": False}
     return found
@@ -109,7 +111,8 @@ def with_number_spellings(node: Any) -> Any:
     kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
     number = next((kind for kind in kinds if kind in _NUMBERS), None)
     if number is not None:
-        changed |= {"type": [*kinds, "string"], "pattern": _NUMBERS[number]}
+        pattern, wanted = _NUMBERS[number]
+        changed |= {"type": [*kinds, "string"], "pattern": pattern, "patternErrorMessage": wanted}
     return changed
 
 
@@ -144,11 +147,16 @@ def _union(mapping: Mapping[str, str]) -> Schema:
     }
 
 
+def _described(text: str, field: FieldInfo) -> str:
+    """The text of a key with its default, which editors show when they complete and not when they explain."""
+    default = default_in_words(field)
+    return text if default in (None, "null") else f"{text} Default: {default}."
+
+
 def _describe_types(node: Schema, meanings: Mapping[str, str]) -> None:
     for branch in [node, *node.get("anyOf", [])] if meanings else []:
         if "type" in branch.get("properties", {}):
-            text = " ".join(f"{tag}: {meaning}" for tag, meaning in meanings.items())
-            branch["properties"]["type"] |= {"description": text, "enumDescriptions": list(meanings.values())}
+            branch["properties"]["type"] |= {"description": OF_TYPE, "enumDescriptions": list(meanings.values())}
 
 
 def any_of_name(tags: Sequence[str]) -> str:
@@ -172,6 +180,14 @@ def _reference(reference: str) -> str:
     return reference.replace("#/$defs/", "#/definitions/")
 
 
-def _default_in_words(field: FieldInfo) -> str:
-    words = filled_in(field)
-    return f"Default: {words}." if words else ""
+def default_in_words(field: FieldInfo) -> str | None:
+    """What a field is where a file leaves it out, as a file would have it; null where it is required.
+
+    Of a mapping that is its `type`, since each of its keys has a default of its own.
+    """
+    value = field.get_default()
+    if filled_in(field) or field.is_required():
+        return filled_in(field)
+    if isinstance(value, BaseModel):
+        return f"type: {tag_of(type(value))}" if "type" in type(value).model_fields else "as its keys say"
+    return shown(list(value) if isinstance(value, tuple) else value).strip('"')

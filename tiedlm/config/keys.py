@@ -2,13 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pydantic import BaseModel
 
 from tiedlm.config.documentation import FieldText
-from tiedlm.config.json_schema import Schema, default_type, filled_in, mappings, tag_of, texts_of, union_of
-from tiedlm.config.problems import models_in, shown
+from tiedlm.config.json_schema import (
+    OF_TYPE,
+    Schema,
+    default_in_words,
+    default_type,
+    mappings,
+    tag_of,
+    texts_of,
+    union_of,
+)
+from tiedlm.config.problems import models_in
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,7 @@ class _Walk:
         for name, info in model.model_fields.items():
             path = f"{prefix}{name}"
             schema, text = self._schemas[model.__name__]["properties"][name], self._texts[model][name]
-            default = filled_in(info) or (None if info.is_required() else _written(info.get_default()))
-            yield Key(path, model.__name__, schema, text, default)
+            yield Key(path, model.__name__, schema, text, default_in_words(info))
             if members := union_of(info):
                 yield from self._of_union(members, path, default_type(info))
             for inner in [] if members else models_in(info.annotation):
@@ -53,9 +60,7 @@ class _Walk:
         """The `type`, then the keys of all types; what several have alike stands once."""
         texts = {tag_of(member): self._texts[member]["type"] for member in members}
         meanings = {tag: text.text for tag, text in texts.items()}
-        chooses = FieldText(
-            "Which it is; the other keys of this mapping hang on it.", *_place(next(iter(texts.values())))
-        )
+        chooses = FieldText(OF_TYPE, *_place(next(iter(texts.values()))))
         yield Key(f"{path}.type", "", {"enum": list(texts)}, chooses, default, choices=meanings)
         types_of: dict[tuple[str, str, str | None], list[str]] = {}
         first: dict[tuple[str, str, str | None], Key] = {}
@@ -72,10 +77,3 @@ class _Walk:
 
 def _place(text: FieldText) -> tuple[str, int]:
     return text.file, text.line
-
-
-def _written(value: Any) -> str:
-    """A default as a file would have it; of a mapping its `type`, since each of its keys has a default of its own."""
-    if isinstance(value, BaseModel):
-        return f"type: {tag_of(type(value))}" if "type" in type(value).model_fields else "as its keys say"
-    return shown(list(value) if isinstance(value, tuple) else value).strip('"')
