@@ -207,8 +207,15 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(capsys: pytest.Captur
 
 
 def test_text_from_a_model_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_text("one\ntwo\x1b[31m\r\x07 ē")
-    assert capsys.readouterr().out == "one\ntwo\\x1b[31m\\r\\x07 ē\n"
+    print_text("one\ntwo\x1b[31m\r\x07 ē\x9b\x7f\u202eabc\u2066")
+    assert capsys.readouterr().out == "one\ntwo\\x1b[31m\\r\\x07 ē\\x9b\\x7f\\u202eabc\\u2066\n"
+
+
+def test_text_from_a_model_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    spaces, joined = "5\xa0000\u202f\u20ac\u3000\u2028\t", "soft\xadhyphen \U0001f468\u200d\U0001f469"
+    text = f"{spaces}, {joined}, \u0645\u06cc\u200c\u062e\u200f \ue000"
+    print_text(text)
+    assert capsys.readouterr().out == f"{text}\n"
 
 
 def test_json_never_holds_nan(capsys: pytest.CaptureFixture[str]) -> None:
