@@ -50,7 +50,8 @@ def settings(incomplete: str) -> list[str]:
 
 def answer(tiedlm: Any) -> int:
     """Print the completions that a shell asks for; a mistake in the line is not said while it is being typed."""
-    from typer.completion import completion_init, shell_complete
+    from typer._completion_classes import completion_init
+    from typer.completion import shell_complete
 
     completion_init()
     return shell_complete(tiedlm, {}, "tiedlm", COMPLETE, os.environ[COMPLETE])
@@ -58,14 +59,14 @@ def answer(tiedlm: Any) -> int:
 
 def script() -> str:
     """What makes the current shell complete `tiedlm`."""
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     return get_completion_script(prog_name="tiedlm", complete_var=COMPLETE, shell=_shell())
 
 
 def install() -> str:
     """Make the current shell complete `tiedlm`, from its next start on; returns what was done."""
-    from typer.completion import install as install_script
+    from typer._completion_shared import install as install_script
 
     shell, place = install_script(shell=_shell(), prog_name="tiedlm", complete_var=COMPLETE)
     return f"completion for {shell} is in {place}; it works in the next terminal that you open"
@@ -73,7 +74,7 @@ def install() -> str:
 
 def _shell() -> str:
     """The shell that started this process, else the user's."""
-    from typer.completion import _get_shell_name
+    from typer._completion_shared import _get_shell_name
 
     return _get_shell_name() or Path(os.environ.get("SHELL", "")).name
 

@@ -38,7 +38,7 @@ def near_names(wanted: str) -> str:
     spelled = {key.removesuffix(".yaml").rpartition("/")[2].lower(): key for key in [*packaged, *beside]}
     name = Path(wanted).name.removesuffix(".yaml").removesuffix(".yml").lower()
     near = [spelled[key] for key in difflib.get_close_matches(name[:100], spelled, n=3, cutoff=0.6)]
-    return f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]][len(near) < 2 :])}?" if near else ""
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def find_packaged(name: str) -> Path | None:
