@@ -2,6 +2,7 @@
 
 import errno
 import importlib
+import os
 import signal
 import sys
 import traceback
@@ -13,22 +14,32 @@ from typer.core import TyperCommand
 
 from tiedlm.errors import ConfigError, Interrupted, RunError, unexpected
 
+from . import completion
 from .options import new_app
 from .output import is_of_a_stream, print_error, set_up_streams
 
-app = new_app()
-COMMANDS = {
-    "train": "Train one variant with one seed.",
-    "compare": "Train what is lacking, then compare.",
-    "count-params": "Count parameters by part.",
-    "evaluate": "Score a split with a trained model.",
-    "generate": "Continue a text with a trained model.",
-    "report": "Print or write a stored comparison.",
-    "verify": "Recompute every figure from stored scores.",
-    "prepare": "Get text and tokenizer ready.",
-    "configs": "List, show or copy packaged configs.",
+app = new_app(context_settings={"help_option_names": ["-h", "--help"]})
+GROUPS = {
+    "Run": {
+        "train": "Train one variant with one seed.",
+        "compare": "Train what is lacking, then compare.",
+        "prepare": "Get text and tokenizer ready.",
+    },
+    "Look": {
+        "report": "Print or write a stored comparison.",
+        "verify": "Recompute every figure from stored scores.",
+        "evaluate": "Score a split with a trained model.",
+        "generate": "Continue a text with a trained model.",
+    },
+    "Models": {
+        "count-params": "Count parameters by part.",
+    },
+    "Configs": {
+        "configs": "List, show, copy or explain configs.",
+    },
 }
-"""The commands, each with the first sentence of its help, which the list of commands shows."""
+"""The commands, each with the first sentence of its help, under the headings of the list of commands."""
+COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """The error for a wrong command line; typer gives it no public name."""
@@ -41,7 +52,13 @@ _WRONG_NAMES = {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, e
 def about(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
-    show_help: Annotated[bool, typer.Option("--help", help="Show this message and exit.")] = False,
+    show_help: Annotated[bool, typer.Option("--help", "-h", help="Show this message and exit.")] = False,
+    install_completion: Annotated[
+        bool, typer.Option("--install-completion", help="Make this shell complete tiedlm (bash, zsh, fish).")
+    ] = False,
+    show_completion: Annotated[
+        bool, typer.Option("--show-completion", help="Print what makes this shell complete tiedlm.")
+    ] = False,
 ) -> None:
     """Should the input and the output embedding of a language model be one matrix? Train both ways and compare.
 
@@ -52,6 +69,8 @@ def about(
         from importlib.metadata import version as installed_version
 
         typer.echo(f"tiedlm {installed_version('tiedlm')}")
+    elif install_completion or show_completion:
+        typer.echo(completion.install() if install_completion else completion.script())
     elif show_help or context.invoked_subcommand is None:
         typer.echo(context.get_help())
     else:
@@ -75,14 +94,17 @@ def command(name: str) -> Any:
 def all_commands() -> Any:
     """`tiedlm` itself."""
     group: Any = typer.main.get_command(app)
-    for name, summary in COMMANDS.items():
-        group.add_command(_Later(name, help=summary, rich_markup_mode=None))
+    for heading, commands in GROUPS.items():
+        for name, summary in commands.items():
+            group.add_command(_Later(name, help=summary, rich_markup_mode=None, rich_help_panel=heading))
     return group
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code. Raises OSError where stdout or stderr cannot be written."""
     set_up_streams()
+    if completion.COMPLETE in os.environ:
+        return completion.answer(all_commands())
     as_json, debug = "--json" in arguments, "--debug" in arguments
     try:
         tiedlm = all_commands()

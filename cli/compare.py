@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_json
 
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ app = options.new_app()
 What = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="CONFIG | FOLDER",
+        metavar="CONFIG|FOLDER",
         help="A config to plan and run, or folders of runs or of an experiment, whose finished runs are compared. "
         "If none: the newest experiment under --runs-dir, else the quickstart.",
         show_default=False,
+        autocompletion=completion.configs_or_experiments,
     ),
 ]
 Details = Annotated[bool, typer.Option("--details", help="Show everything that is stored.")]
@@ -44,7 +46,7 @@ SmallestWorthwhile = Annotated[
 ]
 
 
-@app.command()
+@app.command(epilog=examples("compare quickstart", "compare mine.yaml --dry-run", "compare runs/mine --baseline tied"))
 def compare(
     what: What = None,
     details: Details = False,
@@ -158,9 +160,19 @@ def _sort_out(what: Sequence[str], runs_dir: Path) -> tuple[list[Path], str]:
             return [newest], ""
         Talk().say(f"no experiment under {runs_dir} yet: this is the quickstart (`tiedlm configs` lists others)")
         return [], "quickstart"
-    folders = [Path(name) for name in what if Path(name).is_dir()]
+    folders = [folder for name in what if (folder := _folder(name, runs_dir)) is not None]
     if len(folders) == len(what):
         return folders, ""
     if len(what) > 1:
         raise ConfigError(Problem("", f"{' '.join(what)}: give one config, or folders of runs alone"))
     return [], what[0]
+
+
+def _folder(name: str, runs_dir: Path) -> Path | None:
+    """A folder by path; by name under `runs_dir` where no config has the name."""
+    from tiedlm.config.find import find_packaged
+    from tiedlm.run.find import under
+
+    if Path(name).exists():
+        return Path(name) if Path(name).is_dir() else None
+    return None if find_packaged(name) else under(runs_dir, name)

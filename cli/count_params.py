@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_json
 
 if TYPE_CHECKING:
@@ -14,11 +15,16 @@ if TYPE_CHECKING:
 app = options.new_app()
 
 
-@app.command()
+@app.command(epilog=examples("count-params", "count-params gpt2 mine.yaml", "count-params tied.yaml --memory"))
 def count_params(
     configs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CONFIG", help="Experiments, runs, or models alone.", show_default="quickstart"),
+        typer.Argument(
+            metavar="CONFIG",
+            help="Experiments, runs, or models alone.",
+            show_default="quickstart",
+            autocompletion=completion.config_names,
+        ),
     ] = None,
     memory: Annotated[
         bool, typer.Option("--memory", help="Predict the memory of a training step too; the GPU need not be here.")

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_json
 
 app = options.new_app()
@@ -27,9 +28,14 @@ class Split(StrEnum):
     TEST = "test"
 
 
-@app.command()
+@app.command(epilog=examples("evaluate runs/quickstart/tied/seed-0 --split test"))
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.", autocompletion=completion.run_folders
+        ),
+    ],
     split: Annotated[Split, typer.Option("--split", help="Which split to score.")] = Split.VALIDATION,
     seq_len: Annotated[
         int | None, typer.Option("--seq-len", min=1, help="Tokens in a window; as in training if none.")

@@ -5,15 +5,21 @@ from typing import Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_json, print_text
 
 app = options.new_app()
 
 
-@app.command()
+@app.command(epilog=examples("generate runs/quickstart/tied/seed-0 --prompt The"))
 def generate(
-    run: Annotated[Path, typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.", autocompletion=completion.run_folders
+        ),
+    ],
     prompt: Annotated[str, typer.Option("--prompt", metavar="TEXT", help="What the text begins with.")] = "",
     num_tokens: Annotated[int, typer.Option("--num-tokens", min=1, help="How many tokens to add.")] = 100,
     temperature: Annotated[

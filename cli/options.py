@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from . import completion
+from .help import Group
 
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on stdout.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -23,7 +26,12 @@ Device = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one dotted key of the config; may be given often."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change one dotted key of the config; may be given often.",
+        autocompletion=completion.settings,
+    ),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start again, also where runs are finished or under way.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
@@ -31,9 +39,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done,
 RUNS_DIR = Path("runs")
 
 
-def new_app() -> typer.Typer:
+def new_app(**more: Any) -> typer.Typer:
     """What a command is registered with: its help is plain text."""
-    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    return typer.Typer(cls=Group, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **more)
 
 
 def cache_folder(chosen: Path | None) -> Path:

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import sys
+import unicodedata
 from typing import Any
 
 from tiedlm.json_document import json_document
@@ -56,5 +57,14 @@ def _is_utf8() -> bool:
 
 
 def _printable(line: str) -> str:
-    """`line` without characters that could steer a terminal."""
-    return "".join(symbol if symbol.isprintable() else repr(symbol)[1:-1] for symbol in line)
+    """`line` without characters that could steer a terminal or reorder what it shows; all others are text."""
+    return "".join(repr(symbol)[1:-1] if _steers(symbol) else symbol for symbol in line)
+
+
+def _steers(symbol: str) -> bool:
+    is_control = unicodedata.category(symbol) in ("Cc", "Cs") and symbol != "\t"
+    return is_control or unicodedata.bidirectional(symbol) in _REORDERING
+
+
+_REORDERING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+"""Embeddings, overrides and isolates of the two directions of writing; the marks between letters are text."""

@@ -4,15 +4,21 @@ from typing import Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_json
 
 app = options.new_app()
 
 
-@app.command()
+@app.command(epilog=examples("prepare quickstart", "prepare mine.yaml"))
 def prepare(
-    config: Annotated[str, typer.Argument(metavar="CONFIG", help="A file, or a name from `tiedlm configs`.")],
+    config: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG", help="A file, or a name from `tiedlm configs`.", autocompletion=completion.config_names
+        ),
+    ],
     settings: options.Settings = None,
     cache_dir: options.CacheDir = None,
     as_json: options.Json = False,

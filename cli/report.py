@@ -1,12 +1,13 @@
 """`tiedlm report`: what is stored of an experiment."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_file, print_json
 
 if TYPE_CHECKING:
@@ -15,11 +16,17 @@ if TYPE_CHECKING:
 app = options.new_app()
 
 
-@app.command()
+@app.command(epilog=examples("report", "report quickstart --details", "report runs/quickstart --html page.html"))
 def report(
-    experiment: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="An experiment's folder, as in runs/quickstart.")
-    ],
+    folders: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FOLDER",
+            help="An experiment's folder, or its name under --runs-dir, or folders of runs. If none: the newest one.",
+            show_default=False,
+            autocompletion=completion.experiment_folders,
+        ),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page with charts; - is stdout.")
     ] = None,
@@ -36,17 +43,21 @@ def report(
         Path | None, typer.Option("--plots", metavar="FOLDER", help="Write the charts as PNG and SVG (matplotlib).")
     ] = None,
     details: Annotated[bool, typer.Option("--details", help="Show everything that is stored.")] = False,
+    runs_dir: options.RunsDir = options.RUNS_DIR,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Print or write a stored comparison. Nothing is computed."""
-    from tiedlm.comparison.comparison import load_comparison
+    """Print or write a stored comparison. Nothing is trained."""
+    from tiedlm.comparison.reported import reported
+    from tiedlm.run.find import find_folders
+    from tiedlm.talk import Talk
 
     given = {"--html": html, "--markdown": markdown, "--csv": csv, "--latex": latex}
     files = {option: file for option, file in given.items() if file is not None}
     _refuse_two_documents(files, as_json)
-    _refuse_a_place_that_is_taken(files, experiment)
-    comparison = load_comparison(experiment)
+    found = find_folders(folders or [], runs_dir, Talk())
+    _refuse_a_place_that_is_taken(files, found)
+    comparison = reported(found)
     if plots is not None:
         _write_plots(comparison, plots)
     for option, file in files.items():
@@ -75,7 +86,7 @@ def _refuse_two_documents(files: Mapping[str, Path], as_json: bool) -> None:
         raise ConfigError(Problem(second, f"and {first} would both be on stdout: give one of them a file"))
 
 
-def _refuse_a_place_that_is_taken(files: Mapping[str, Path], experiment: Path) -> None:
+def _refuse_a_place_that_is_taken(files: Mapping[str, Path], folders: Sequence[Path]) -> None:
     """One file holds one document, and what a report is made of is not written over."""
     from tiedlm.config.base import ConfigError, Problem
 
@@ -84,7 +95,8 @@ def _refuse_a_place_that_is_taken(files: Mapping[str, Path], experiment: Path) -
         place = file.resolve()
         if str(file) != "-" and place in taken:
             raise ConfigError(Problem(option, f"{file} is the file of {taken[place]} too: give it another"))
-        if place.suffix in _STORED and place.is_file() and place.is_relative_to(experiment.resolve()):
+        is_inside = any(place.is_relative_to(folder.resolve()) for folder in folders)
+        if place.suffix in _STORED and place.is_file() and is_inside:
             raise ConfigError(Problem(option, f"{file} is part of what is stored there: give it another file"))
         taken[place] = option
 

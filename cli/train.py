@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_json
 
 if TYPE_CHECKING:
@@ -14,9 +15,21 @@ if TYPE_CHECKING:
 app = options.new_app()
 
 
-@app.command()
+@app.command(epilog=examples("train quickstart --variant tied", "train tied.yaml --seed 1 --dry-run"))
 def train(
-    config: Annotated[str, typer.Option("--config", metavar="CONFIG", help="A file, or a name from `tiedlm configs`.")],
+    config: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CONFIG",
+            help="A file, or a name from `tiedlm configs`.",
+            show_default=False,
+            autocompletion=completion.config_names,
+        ),
+    ] = None,
+    named: Annotated[
+        str | None,
+        typer.Option("--config", metavar="CONFIG", help="The same as CONFIG.", autocompletion=completion.config_names),
+    ] = None,
     variant: Annotated[str | None, typer.Option("--variant", help="Which variant of an experiment.")] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, max=2**32 - 1, help="Which seed; the config's first if none.")
@@ -37,8 +50,9 @@ def train(
     from tiedlm.run.layout import Run
     from tiedlm.talk import Talk
 
+    name = _one_of(config, named)
     cache, changes = options.cache_folder(cache_dir), options.all_settings(settings, training__device=device)
-    experiment = expand(load_experiment(config, changes), runs_dir, cache, None if dry_run else Talk())
+    experiment = expand(load_experiment(name, changes), runs_dir, cache, None if dry_run else Talk())
     run = Run(pick(experiment, variant, seed), runs_dir)
     if dry_run:
         from .dry_run import print_forecast
@@ -60,3 +74,15 @@ def _show(result: "RunResult", directory: Path) -> None:
     from .console import console
 
     render_run(result, console(), directory)
+
+
+def _one_of(config: str | None, named: str | None) -> str:
+    """The config, given as an argument or with --config."""
+    from tiedlm.errors import ConfigError, Problem
+
+    if config is not None and named is not None:
+        raise ConfigError(Problem("--config", f"{named!r} is given as well as {config!r}: give one config"))
+    name = config or named
+    if not name:
+        raise ConfigError(Problem("", "which config? As in `tiedlm train quickstart --variant tied`"))
+    return name

@@ -1,28 +1,37 @@
 """`tiedlm verify`: do the figures follow from what lies beside them?"""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from . import options
+from . import completion, options
+from .help import examples
 from .output import print_json
 
 app = options.new_app()
 
 
-@app.command()
+@app.command(epilog=examples("verify", "verify quickstart", "verify runs/quickstart/tied/seed-0"))
 def verify(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="An experiment's or a run's, as in runs/quickstart[/tied/seed-0].")
-    ],
+    folders: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FOLDER",
+            help="Folders of runs or of an experiment, or its name under --runs-dir. If none: the newest experiment.",
+            show_default=False,
+            autocompletion=completion.experiment_folders,
+        ),
+    ] = None,
+    runs_dir: options.RunsDir = options.RUNS_DIR,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Recompute every figure from stored scores. Those that do not hold are named: exit code 1 if any."""
-    from tiedlm.comparison.verify import verify as verify_folder
+    from tiedlm.comparison.verify import verify_all
+    from tiedlm.run.find import find_folders
+    from tiedlm.talk import Talk
 
-    verified = verify_folder(folder).model_dump(mode="json")
+    verified = verify_all(find_folders(folders or [], runs_dir, Talk())).model_dump(mode="json")
     if as_json:
         print_json(verified)
     else:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 import torch
 
-from cli.app import COMMANDS, command
+from cli.app import COMMANDS, all_commands, command
 from tests.support.pages import PAGES, ROOT, Page, page
 from tests.support.vocabulary import EXAMPLE, check_mapping, config_keys, is_key, is_written, words
 from tiedlm.config.base import Config
@@ -39,8 +39,9 @@ PATH = re.compile(r"(tiedlm|cli|configs|docs|scripts|tests)/[\w./-]*")
 
 @cache
 def options() -> dict[str, set[str]]:
-    """The options of each command."""
-    return {name: set(options_of(command(name))) for name in COMMANDS}
+    """The options of each command, and of `tiedlm` itself under ""."""
+    itself = {word for parameter in all_commands().params for word in parameter.opts}
+    return {"": itself} | {name: set(options_of(command(name))) for name in COMMANDS}
 
 
 def options_of(found: Any) -> Iterator[str]:

@@ -42,6 +42,7 @@ PARTS = [
     "report",
     "api",
     "cli",
+    "__main__",
 ]
 """Each part imports only what stands before it."""
 REPORT_READS = {"experiment": {"tuning"}, "run": {"result"}}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cli.app import COMMANDS as COMMANDS_WITH_SUMMARIES
 from cli.app import tell
 from cli.main import main
 from cli.output import print_json, print_text
@@ -24,7 +25,7 @@ from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.layout import Run
 
 LONG = "x" * 300
-COMMANDS = ("train", "compare", "count-params", "evaluate", "generate", "report", "prepare", "configs")
+COMMANDS = tuple(COMMANDS_WITH_SUMMARIES)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,22 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
         out, err = capsys.readouterr()
         assert all(f"\n  {command} " in out for command in COMMANDS)
         assert err == ""
-        assert "..." not in out.split("Commands:")[1], "each command fits its line"
+        headings = [line for line in out.splitlines() if re.fullmatch(r"[A-Z]\w+:", line)]
+        assert headings == ["Options:", "Run:", "Look:", "Models:", "Configs:"]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["configs", "--help"]])
+def test_in_a_narrow_terminal_the_summary_of_a_command_is_whole(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 50
+    rows = out.split("Options:")[1]
+    assert "..." not in rows.replace("COMMAND [ARGS]...", "")
+    summaries = COMMANDS_WITH_SUMMARIES.values() if words == ["--help"] else ["Print the JSON Schema of config files."]
+    assert all(summary in " ".join(rows.split()) for summary in summaries)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -73,6 +89,9 @@ def test_every_command_has_help_json_and_debug(command: str, capsys: pytest.Capt
     out = capsys.readouterr().out
     assert "--json" in out
     assert "--debug" in out
+    assert f"Examples:\n    tiedlm {command}" in out
+    assert main([command, "-h"]) == 0
+    assert capsys.readouterr().out == out
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +104,8 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     [
         (["nothing"], None, "No such command 'nothing'"),
         (["compare", "--nothing"], None, "No such option: --nothing"),
-        (["train"], None, "Missing option '--config'"),
+        (["train"], None, "which config? As in `tiedlm train quickstart"),
+        (["train", "soft", "--config", "quickstart"], "--config", "give one config"),
         (["train", "--config", "quickstart", "--seed", "x"], None, "Invalid value for '--seed'"),
         (["train", "--config", "quickstart"], "--variant", "tied, untied"),
         (["train", "--config", "quickstart", "--variant", "soft"], "--variant", "tied, untied"),
@@ -106,7 +126,14 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
         (["report", "."], None, "no comparison is stored here"),
         *((words, None, "File name too long") for words in (["compare", LONG], ["evaluate", LONG], ["report", LONG])),
         (["prepare", "shapes/gpt2"], None, "holds a model alone"),
-        (["configs", "show", "nothing"], None, "no such file"),
+        (["report"], None, "no experiment is under runs"),
+        (["verify", "nothing"], None, "no such folder, neither here nor under runs"),
+        (
+            ["configs", "show", "quikstart"],
+            None,
+            "no such file, and no packaged config of that name; did you mean quick",
+        ),
+        (["configs", "explain", "lr"], None, "did you mean training.learning_rate?"),
     ],
 )
 def test_a_wrong_request_is_two_lines_and_exit_code_2(
@@ -180,8 +207,15 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(capsys: pytest.Captur
 
 
 def test_text_from_a_model_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_text("one\ntwo\x1b[31m\r\x07 ē")
-    assert capsys.readouterr().out == "one\ntwo\\x1b[31m\\r\\x07 ē\n"
+    print_text("one\ntwo\x1b[31m\r\x07 ē\x9b\x7f\u202eabc\u2066")
+    assert capsys.readouterr().out == "one\ntwo\\x1b[31m\\r\\x07 ē\\x9b\\x7f\\u202eabc\\u2066\n"
+
+
+def test_text_from_a_model_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    spaces, joined = "5\xa0000\u202f\u20ac\u3000\u2028\t", "soft\xadhyphen \U0001f468\u200d\U0001f469"
+    text = f"{spaces}, {joined}, \u0645\u06cc\u200c\u062e\u200f \ue000"
+    print_text(text)
+    assert capsys.readouterr().out == f"{text}\n"
 
 
 def test_json_never_holds_nan(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def test_a_config_is_shown_as_it_is_written(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("name", packaged_configs())
 def test_a_copy_means_what_the_original_means(name: str, tmp_path: Path) -> None:
-    first, *_ = copy_config(name, tmp_path)
+    first, *_ = copy_config(name, tmp_path).configs
     assert first.parent == tmp_path
     assert read_config(first) == read_config(packaged_configs()[name])
     load = load_shape if is_shape(first) else load_experiment
@@ -50,11 +50,11 @@ def test_a_copy_means_what_the_original_means(name: str, tmp_path: Path) -> None
 
 
 def test_a_copy_under_another_name_is_another_experiment(tmp_path: Path) -> None:
-    (copied,) = copy_config("quickstart", tmp_path / "mine.yaml")
+    (copied,) = copy_config("quickstart", tmp_path / "mine.yaml").configs
     original = packaged_configs()["quickstart.yaml"]
     assert read_config(copied) == {**read_config(original), "name": "mine"}
     assert purpose(copied) == purpose(original)
-    (shape,) = copy_config("gpt2", tmp_path / "small.yaml")
+    (shape,) = copy_config("gpt2", tmp_path / "small.yaml").configs
     assert load_shape(shape) == load_shape("gpt2")
 
 
@@ -74,7 +74,7 @@ def test_what_a_config_extends_comes_along_or_nothing_does(tmp_path: Path) -> No
     (tmp_path / "from" / "a.yaml").write_text("extends: deep/b.yaml\nx: 1\n")
     (tmp_path / "from" / "deep" / "b.yaml").write_text("y: 2\n")
     (tmp_path / "from" / "deep" / "c.yaml").write_text("extends: ../a.yaml\n")
-    copies = copy_config(str(tmp_path / "from" / "a.yaml"), tmp_path / "to")
+    copies = copy_config(str(tmp_path / "from" / "a.yaml"), tmp_path / "to").configs
     assert copies == [tmp_path / "to" / "a.yaml", tmp_path / "to" / "deep" / "b.yaml"]
     assert read_config(copies[0]) == {"y": 2, "x": 1}
     with pytest.raises(ConfigError, match="outside its folder"):

@@ -52,7 +52,17 @@ def accepted(*settings: str) -> RunConfig:
     [
         ("training.warmup=2.5", "2.5: must be a whole number or below 1"),
         ("training.warmup=-1", "-1: must be at least 0"),
-        ("training.warmup=soon", '"soon": must be a whole number or a number'),
+        ("training.warmup=soon", '"soon": must be a number of steps (a whole number, as 200) or a fraction of the run'),
+        (
+            "training.warmup=10%",
+            '"10%": must be a number of steps (a whole number, as 200) or a fraction of the run below 1 (as 0.1); '
+            "10% is 0.1",
+        ),
+        ("model.dropout=10%", '"10%": must be a number; 10% is 0.1'),
+        ("training.learning_rate='3e-4'", '"3e-4": must be a number; write it without quotes'),
+        ("training.device=gpu", '"gpu": must be auto, cpu, cuda or cuda:N (N: the number of a GPU); cuda is what'),
+        ("training.device=cuda:x", '"cuda:x": must be auto, cpu, cuda or cuda:N'),
+        ("training.device=mps", '"mps": must be auto, cpu, cuda or cuda:N (N: the number of a GPU)'),
         ("training.micro_batch_size=no", "\"no\": must be a whole number or 'auto'"),
         ("training.compile=maybe", "\"maybe\": must be 'auto' or true or false"),
         ("training.compile={a: 1}", "{\"a\": 1}: must be 'auto' or true or false"),
@@ -82,8 +92,14 @@ def test_a_value_is_shown_with_what_it_must_be(setting: str, message: str) -> No
     [
         ("training.learningrate=1", "training.learningrate", "unknown key; did you mean training.learning_rate?"),
         ("learning_rate=1", "learning_rate", "unknown key; did you mean training.learning_rate?"),
-        ("model.tie=true", "model.tie", "unknown key; did you mean model.type?"),
-        ("data.tokenizer.vocab_size=9", "data.tokenizer.vocab_size", "unknown key of this type"),
+        ("model.tie=true", "model.tie", "unknown key; write model.tying: {type: tied}"),
+        ("model.tieing={type: tied}", "model.tieing", "unknown key; did you mean model.tying?"),
+        (
+            "data.tokenizer.vocab_size=9",
+            "data.tokenizer.vocab_size",
+            "unknown key of this type; data.tokenizer.type: bpe",
+        ),
+        ("model.hidden_dim=9", "model.hidden_dim", "unknown key of this type; model.type: lstm has it"),
         ("training.carry_state=true", "training.carry_state", "unknown key; did you mean model.carry_state?"),
         ("training.foo=1", "training.foo", "unknown key; known here: "),
         ("data.zzzzzz=1", "data.zzzzzz", "unknown key; known here: corpus, seq_len, tokenizer"),
@@ -145,6 +161,7 @@ def test_thousands_of_mistakes_are_counted() -> None:
         (["model.num_heads=0"], {"model.num_heads"}),
         (["model.num_heads=x", "model.dim=y"], {"model.num_heads", "model.dim"}),
         (["model.dim=15"], {"model"}),
+        (["model.head_dim=7.5"], {"model.head_dim"}),
         (["model.dim=" + "9" * 400], {"model.dim"}),
         (["model.tying.type=3"], {"model.tying.type"}),
     ],
@@ -169,6 +186,11 @@ def test_one_mistake_in_the_width_is_one_problem(settings: list[str], keys: set[
         (["training.min_learning_rate=1"], "training", "min_learning_rate is above learning_rate"),
         (["training.momentum=0.9"], "training", "momentum means nothing to optimizer: adamw"),
         (["training.decay=0.1"], "training", "decay means nothing to schedule: cosine"),
+        (
+            ["model.num_heads=3"],
+            "model",
+            "dim 16 is not a multiple of num_heads 3: change one of them, or give head_dim",
+        ),
         (["model.num_heads=4", "model.num_kv_heads=3"], "model", "num_heads 4 is not a multiple of num_kv_heads 3"),
         (["model.dim=18", "model.positions=rope", "model.head_dim=9"], "model", "rope needs an even head_dim, not 9"),
         (

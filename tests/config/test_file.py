@@ -256,5 +256,5 @@ def test_copying_a_config_that_extends_itself_ends(tmp_path: Path) -> None:
 
 def test_a_config_that_extends_a_packaged_one_is_copied_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("extends: quickstart\nname: mine\n")
-    written = copy_config(str(tmp_path / "mine.yaml"), tmp_path / "copy.yaml")
+    written = copy_config(str(tmp_path / "mine.yaml"), tmp_path / "copy.yaml").configs
     assert [path.name for path in written] == ["copy.yaml"]

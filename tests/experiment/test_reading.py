@@ -206,3 +206,16 @@ def test_the_arms_of_wikitext_103_and_their_experiment_share_runs(arm: str, tmp_
     run = Run(pick(alone), tmp_path)
     assert run == Run(pick(whole, arm, run.config.seed), tmp_path)
     assert run.config.seed in whole.seeds
+
+
+def test_what_is_wrong_with_a_mapping_of_all_variants_is_told_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_experiment("dial", ["model.num_heads=3"])
+    (problem,) = caught.value.problems
+    assert problem.key == "model" and "dim 512 is not a multiple of num_heads 3" in problem.message
+    with pytest.raises(ConfigError) as caught:
+        load_experiment("quickstart", ["variants.tied.model.dimm=1", "variants.untied.model.dimm=1"])
+    assert [problem.key for problem in caught.value.problems] == [
+        "variants.tied.model.dimm",
+        "variants.untied.model.dimm",
+    ]

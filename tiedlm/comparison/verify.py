@@ -39,6 +39,23 @@ class Verified(Config):
     not_checked: list[str]
 
 
+def verify_all(folders: Sequence[Path]) -> Verified:
+    """Check several folders, each a run's or an experiment's, as one; files are named with their folder then."""
+    each = [verify(folder) for folder in folders]
+    if len(each) == 1:
+        return each[0]
+    return Verified(
+        folder=", ".join(one.folder for one in each),
+        num_runs=sum(one.num_runs for one in each),
+        num_numbers=sum(one.num_numbers for one in each),
+        num_words=sum(one.num_words for one in each),
+        failed=[
+            fault.model_copy(update={"file": f"{one.folder}/{fault.file}"}) for one in each for fault in one.failed
+        ],
+        not_checked=list(dict.fromkeys(words for one in each for words in one.not_checked)),
+    )
+
+
 def verify(folder: Path) -> Verified:
     """Check the folder of a run or an experiment.
 

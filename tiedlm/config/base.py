@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, cast
 
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from tiedlm.config.merge import Raw as Raw
 from tiedlm.config.merge import merge as merge
-from tiedlm.config.problems import problems_in, shown
+from tiedlm.config.problems import models_in, problems_in, shown
 from tiedlm.errors import ConfigError as ConfigError
 from tiedlm.errors import Problem as Problem
 
@@ -27,16 +27,22 @@ def whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def in_schema(pattern: re.Pattern[str], wanted: str) -> FieldInfo:
+    """What the JSON Schema says of text that a validator checks: the pattern, and in words what it "must be .."."""
+    said: dict[str, Any] = {"pattern": f"^(?:{pattern.pattern})$", "patternErrorMessage": wanted}
+    return cast(FieldInfo, Field(json_schema_extra=said))
+
+
 def _pair(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
 def _name(value: str) -> str:
-    wanted = "must be a name of letters, digits and . _ + = @ -, a letter or digit first, at most 100 characters"
-    check(_NAME.fullmatch(value) is not None, f"{shown(value)}: {wanted}")
+    check(_NAME.fullmatch(value) is not None, f"{shown(value)}: {_WANTED}")
     return value
 
 
+_WANTED = "must be a name of letters, digits and . _ + = @ -, a letter or digit first, at most 100 characters"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@-]{0,99}")
 Whole = Annotated[int, BeforeValidator(whole)]
 Count = Annotated[int, BeforeValidator(whole), Field(gt=0, lt=2**63)]
@@ -47,13 +53,27 @@ Positive = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 FromList = BeforeValidator(_pair)
 """A tuple in a strict model, written as a list in YAML: `Annotated[tuple[float, float], FromList]`."""
-Name = Annotated[str, AfterValidator(_name)]
+Name = Annotated[str, AfterValidator(_name), in_schema(_NAME, _WANTED)]
 """A name that becomes a folder: letters, digits and . _ + = @ -, at most 100 of them."""
 
 
 @dataclass(frozen=True)
 class Execution:
     """Marks a field that says how to carry a run out, not what it computes: no part of the run's identity."""
+
+
+@dataclass(frozen=True)
+class FilledIn:
+    """Marks a field that is filled in from others where a file leaves it out; `default` says with what."""
+
+    default: str
+
+
+@dataclass(frozen=True)
+class DefaultType:
+    """Marks a choice by `type` that a mapping need not name."""
+
+    type: str
 
 
 @dataclass(frozen=True)
@@ -103,20 +123,12 @@ def execution_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
         if _is_execution(field):
             yield prefix + name
         else:
-            for held in _models_in(field.annotation):
+            for held in models_in(field.annotation):
                 yield from execution_keys(held, f"{prefix}{name}.")
 
 
 def _is_execution(field: FieldInfo) -> bool:
     return any(isinstance(mark, Execution) for mark in field.metadata)
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models in a type; of a union, each of its members."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _models_in(argument)
 
 
 def first_difference(one: BaseModel, other: BaseModel) -> tuple[str, object, object] | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiedlm.config.find import find_packaged, is_there
+from tiedlm.config.find import find_packaged, is_there, near_names
 from tiedlm.config.merge import Raw, merge
 from tiedlm.config.yaml_core import load_yaml
 from tiedlm.errors import ConfigError, Problem
@@ -51,7 +51,8 @@ def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
         raise ConfigError(Problem("extends", f"{parent!r}: must be the name of a file"), source=source)
     below = path.parent / parent if is_there(path.parent / parent) else find_packaged(parent)
     if below is None:
-        message = f"{path.parent / parent} does not exist, and no config of that name comes with the package"
+        near = near_names(str(path.parent / parent))
+        message = f"{path.parent / parent} does not exist, and no config of that name comes with the package{near}"
         raise ConfigError(Problem("extends", message), source=source)
     return merge(read_config(below, (*_above, resolved)), raw)
 

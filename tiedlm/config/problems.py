@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -9,6 +10,7 @@ from typing import Any, cast
 import pydantic
 from pydantic import BaseModel
 
+from tiedlm.config.customary_names import customary
 from tiedlm.errors import Problem
 
 _EXPECTED = {
@@ -72,7 +74,7 @@ def _messages(
     for item in items:
         kind, context = item["type"], {name: _whole(value) for name, value in item.get("ctx", {}).items()}
         if kind == "extra_forbidden":
-            yield f"unknown key{_nearest('.'.join(path), known)}"
+            yield f"unknown key{_nearest('.'.join(path), item['input'], model, known)}"
         elif kind == "missing":
             yield "is required"
         elif kind == "value_error":
@@ -86,13 +88,24 @@ def _messages(
         else:
             expected.append(_EXPECTED[kind].format(**context) if kind in _EXPECTED else f"valid ({item['msg']})")
     if expected:
-        yield f"{shown(items[0]['input'])}: must be {_either(list(dict.fromkeys(expected)))}"
+        value = items[0]["input"]
+        hint = number_hint(value) if any("number" in words for words in expected) else ""
+        yield f"{shown(value)}: must be {_either(list(dict.fromkeys(expected)))}{hint}"
 
 
 def shown(value: object) -> str:
     """A value as a config would write it, on one line and not too long."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def number_hint(value: object) -> str:
+    """How a number is written, where text stands that means one: "10%", or a number in quotes."""
+    text = value.strip() if isinstance(value, str) else ""
+    percent = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*%", text)
+    if percent:
+        return f"; {text} is {float(percent[1]) / 100:g}"
+    return "; write it without quotes" if re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", text, re.IGNORECASE) else ""
 
 
 def _whole(bound: object) -> object:
@@ -121,10 +134,16 @@ def _holds(raw: object, step: int | str) -> bool:
     return isinstance(raw, Mapping) and step in raw
 
 
-def _nearest(key: str, known: Sequence[str]) -> str:
-    """Nearest by the last name alone: what stands before it would make any two keys of one mapping alike."""
+def _nearest(key: str, value: object, model: type[BaseModel], known: Sequence[str]) -> str:
+    """Which key an unknown one may mean.
+
+    Nearest by the last name alone: what stands before it would make any two keys of one mapping alike.
+    """
     if key in known:
-        return " of this type; another one has it"
+        return f" of this type; {_types_with(model, key)} has it"
+    customary_key = customary(key)
+    if customary_key is not None and customary_key.key != key:
+        return f"; {customary_key.advice(value)}"
     parent, _, name = key.rpartition(".")
     inside = {path.rpartition(".")[2]: path for path in known if path.rpartition(".")[0] == parent}
     anywhere = {path.rpartition(".")[2]: path for path in reversed(known) if not key.startswith(f"{path}.")}
@@ -138,22 +157,38 @@ def field_paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
     """The dotted names of all fields of `model` and of the models inside it, whichever `type` is chosen."""
     for name, field in model.model_fields.items():
         yield prefix + name
-        for inner in _models_in(field.annotation):
+        for inner in models_in(field.annotation):
             yield from field_paths(inner, f"{prefix}{name}.")
 
 
-def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+def models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """The models in a type; of a union, each of its members."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in typing.get_args(annotation):
-        yield from _models_in(argument)
+        yield from models_in(argument)
 
 
 def _tags(model: type[BaseModel], path: Sequence[str]) -> list[str]:
     """The values of `type` among which the mapping at `path` chooses."""
+    return list(dict.fromkeys(tag for each in _models_at(model, path) for tag in _tags_of(each)))
+
+
+def _types_with(model: type[BaseModel], key: str) -> str:
+    """The values of `type` with which the mapping around `key` has it, as "model.tying.type: soft or projected"."""
+    *path, name = key.split(".")
+    having = [each for each in _models_at(model, path) if name in each.model_fields]
+    return f"{'.'.join([*path, 'type'])}: {_either([tag for each in having for tag in _tags_of(each)])}"
+
+
+def _models_at(model: type[BaseModel], path: Sequence[str]) -> list[type[BaseModel]]:
     models = [model]
     for step in path:
         fields = [each.model_fields[step] for each in models if step in each.model_fields]
-        models = [inner for field in fields for inner in _models_in(field.annotation)]
-    fields = [each.model_fields["type"] for each in models if "type" in each.model_fields]
-    return list(dict.fromkeys(str(tag) for field in fields for tag in typing.get_args(field.annotation)))
+        models = list(dict.fromkeys(inner for field in fields for inner in models_in(field.annotation)))
+    return models
+
+
+def _tags_of(model: type[BaseModel]) -> list[str]:
+    field = model.model_fields.get("type")
+    return [str(tag) for tag in typing.get_args(field.annotation)] if field else []

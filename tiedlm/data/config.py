@@ -19,8 +19,11 @@ class WikitextCorpus(Config):
     """WikiText (Merity et al. 2016) through `datasets`; -v1 has words with <unk>, -raw-v1 the original text."""
 
     type: Literal["wikitext"]
+    """WikiText through `datasets`."""
     name: Literal["wikitext-103-v1", "wikitext-103-raw-v1", "wikitext-2-v1", "wikitext-2-raw-v1"] = "wikitext-103-v1"
+    """Which WikiText: -v1 has words with <unk>, -raw-v1 the original text."""
     revision: str = WIKITEXT_REVISION
+    """Commit of the data set on the hub."""
 
 
 def _one_file(value: object) -> object:
@@ -36,12 +39,19 @@ class TextCorpus(Config):
     """Files of UTF-8 text (also .gz): one a split, or one `file` cut by `fractions` of whole documents."""
 
     type: Literal["text"]
+    """Files of UTF-8 text."""
     train: TextPath = None
+    """File of the train split (.txt, .gz), relative to where tiedlm is started."""
     validation: TextPath = None
+    """File of the validation split."""
     test: TextPath = None
+    """File of the test split."""
     file: TextPath = None
+    """One file for all splits, cut by `fractions`."""
     fractions: Annotated[tuple[float, float, float], FromList] = (0.9, 0.05, 0.05)
+    """Parts of `file` for train, validation and test, in whole documents; they sum to 1."""
     documents: Documents = "paragraphs"
+    """What one document is: separated by blank lines, one a line, WikiText title rows, or the whole file."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -65,19 +75,28 @@ class HubCorpus(Config):
     """Any text data set of the hub: its id, config, one slice a split (`train[:95%]` works) and the text column."""
 
     type: Literal["hub"]
+    """Any text data set of the Hugging Face hub."""
     id: Annotated[str, AfterValidator(_dataset_id)]
+    """Its id, namespace/name."""
     config: str | None = None
+    """Its config (subset); null: the default one."""
     revision: str | None = None
+    """Its branch, tag or commit; null: the newest."""
     column: str = "text"
+    """The column that holds the text."""
     train: str = "train"
+    """Slice of the train split; `train[:95%]` works."""
     validation: str = "validation"
+    """Slice of the validation split."""
     test: str = "test"
+    """Slice of the test split."""
 
 
 class PythonDocsCorpus(Config):
     """The English that every CPython carries: help topics and the docstrings of the standard library."""
 
     type: Literal["python-docs"]
+    """The English that every CPython carries: help topics and docstrings of the standard library."""
 
 
 Corpus = Annotated[WikitextCorpus | TextCorpus | HubCorpus | PythonDocsCorpus, Field(discriminator="type")]
@@ -87,7 +106,9 @@ class BpeTokenizer(Config):
     """Byte-level BPE trained on the train split; `vocab_size` counts the end of text and the 256 bytes too."""
 
     type: Literal["bpe"]
+    """Byte-level BPE trained on the train split."""
     vocab_size: Annotated[Size, Field(ge=257)]
+    """Number of types, with the end of text and the 256 bytes."""
 
 
 class WordTokenizer(Config):
@@ -97,22 +118,29 @@ class WordTokenizer(Config):
     """
 
     type: Literal["word"]
+    """White-space words of the train split."""
     vocab_size: Annotated[Size, Field(ge=3)] | None = None
+    """Number of types, the most frequent first, with <eos> and <unk>; null keeps all."""
     min_count: Count = 1
+    """How often a word must be in the train split to be a type."""
 
 
 class ByteTokenizer(Config):
     """One token a byte of UTF-8, and one for the end of text: V = 257."""
 
     type: Literal["byte"]
+    """One token a byte of UTF-8: V = 257."""
 
 
 class FileTokenizer(Config):
     """Any tokenizer.json; `end_of_text` names the token that stands between documents (null: looked for)."""
 
     type: Literal["file"]
+    """Any tokenizer.json."""
     path: str
+    """The tokenizer.json, relative to where tiedlm is started."""
     end_of_text: str | None = None
+    """The token that stands between documents; null: looked for."""
 
 
 Tokenizer = Annotated[BpeTokenizer | WordTokenizer | ByteTokenizer | FileTokenizer, Field(discriminator="type")]
@@ -122,5 +150,8 @@ class DataConfig(Config):
     """Corpus, tokenizer, and `seq_len`, the number of tokens T the model sees at once."""
 
     corpus: Corpus
+    """The text, by `type`."""
     tokenizer: Tokenizer
+    """How the text is cut into tokens, by `type`."""
     seq_len: Annotated[Size, Field(ge=2)]
+    """Context length T: tokens in a training window."""

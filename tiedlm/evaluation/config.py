@@ -15,14 +15,14 @@ class Windows:
 
 
 class EvaluationConfig(Config):
-    """Windows of `seq_len` tokens that start every `stride` tokens; each token is scored once, by its first window.
-
-    `seq_len` null: as in training; `stride` null: as `seq_len`. Context runs across documents.
-    """
+    """How a split is scored: each token once, by its first window. Context runs across documents."""
 
     seq_len: Size | None = None
+    """Tokens in a window when a split is scored; null: as in training."""
     stride: Size | None = None
+    """Tokens from the start of one window to the next; null: as `seq_len`."""
     batch_size: Annotated[Size, Execution()] = 16
+    """Windows scored at once."""
 
     def windows(self, training_seq_len: int, seq_len: int | None = None, stride: int | None = None) -> Windows:
         """The windows in which a split is scored; `seq_len` and `stride` replace those of the config.

@@ -86,23 +86,40 @@ class Experiment:
 
 
 class Tune(Config):
-    """`grid`: the values to try of each setting, in all combinations; `seeds`: none that the runs have too."""
+    """A search of settings: the same grid for every variant."""
 
     grid: Raw
+    """The values to try of each setting, as dotted keys with lists; of several keys all combinations."""
     seeds: Annotated[tuple[Seed, ...], FromList]
+    """Seeds of the tuning runs, none that the runs have too."""
+
+
+class FileKeys(Config):
+    """What a file says of other files."""
+
+    extends: str | None = None
+    """The config underneath this one: a path from this file's folder, or the name of a packaged config."""
 
 
 class ExperimentKeys(Config):
     """What a file says beside the config of a run."""
 
     seeds: Annotated[tuple[Seed, ...], FromList] | None = None
+    """Each variant is trained once with each."""
     baseline: str | None = None
+    """The variant that the others are compared with; null: untied, else the first."""
     variants: dict[str, Raw] | None = None
+    """Name of each variant, and what it changes in the keys around it."""
     primary: str | None = None
+    """The variant whose comparison is not corrected for the others; null: the first beside the baseline."""
     smallest_worthwhile: Positive = SMALLEST_WORTHWHILE
+    """Differences below this many nats per token count as equal."""
     noise_floor: bool = False
+    """Whether the baseline is trained once more with its embeddings drawn anew, to see what that alone changes."""
     match: Literal["parameters"] | None = None
+    """parameters: adds variants of the baseline's size, with the difference spent on the body."""
     tune: Tune | None = None
+    """A search of settings for each variant before its runs."""
 
 
 EXPERIMENT_KEYS = tuple(ExperimentKeys.model_fields)

@@ -17,7 +17,7 @@ from tiedlm.forecast.vocabulary import forecast_vocab_size
 from tiedlm.model.config import ModelConfig
 from tiedlm.model.counts import ParameterCounts
 from tiedlm.run.config import RunConfig
-from tiedlm.training.config import TrainingConfig
+from tiedlm.training.config import TrainingConfig, gpu_hint
 from tiedlm.tying.config import EmbeddingConfig, TiedConfig, UntiedConfig
 
 SHAPE_SEQ_LEN = 1024
@@ -59,8 +59,8 @@ def count_configs(
     step of `SHAPE_RECIPE`.
     """
     if device not in (None, "auto", "cpu", "cuda"):
-        raise ConfigError(Problem("--device", f"{device!r} is not one of auto, cpu, cuda"))
-    models = [model for config in configs for model in _read(config, settings, cache_dir, len(configs) > 1)]
+        raise ConfigError(Problem("--device", f"{device!r} is not one of auto, cpu, cuda{gpu_hint(device)}"))
+    models = [model for config in configs for model in _read(config, settings, cache_dir, several=len(configs) > 1)]
     return [model.counted(model.footprint(device, cache_dir) if memory else None) for model in models]
 
 

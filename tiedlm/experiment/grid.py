@@ -20,7 +20,7 @@ _MEASURE = "is no setting of the model or of its training: losses could not be h
 _LENGTH = "is the length of training: the longer run would win, and the variants would not be trained alike"
 _ONE = "is one for all runs of an experiment, or they are no pairs"
 _KIND = "is what tells the variants apart"
-_REFUSED = {
+REFUSED = {
     "training.steps": _LENGTH,
     "training.tokens": _LENGTH,
     "training.epochs": _LENGTH,
@@ -169,8 +169,8 @@ def _leaves(grid: Raw, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def _problems(key: str, values: Any) -> Iterator[Problem]:
     place = f"tune.grid.{key}"
     part, *inner = key.split(".")
-    if key in _REFUSED:
-        yield Problem(place, _REFUSED[key])
+    if key in REFUSED:
+        yield Problem(place, REFUSED[key])
     elif part not in ("model", "training"):
         yield Problem(place, _MEASURE)
     elif not inner:

@@ -142,8 +142,20 @@ def _configs(written: Sequence[WrittenVariant], point: Mapping[str, Any], source
         except ConfigError as error:
             problems += [problem for problem in error.problems if problem not in problems]
     if problems:
-        raise ConfigError(*problems, source=source)
+        raise ConfigError(*_told_once(problems, written), source=source)
     return configs
+
+
+def _told_once(problems: Sequence[Problem], written: Sequence[WrittenVariant]) -> list[Problem]:
+    """What is wrong with a mapping of all variants alike is told once, without the name of one."""
+    told: list[Problem] = []
+    for problem in problems:
+        own = next((each for each in written if problem.key.startswith(f"variants.{each.name}.")), None)
+        key = problem.key.removeprefix(f"variants.{own.name}.") if own is not None else problem.key
+        alike = {Problem(f"variants.{each.name}.{key}", problem.message) for each in written} <= {*problems}
+        one = Problem(key, problem.message) if own is not None and own.changes_within(key) and alike else problem
+        told += [one] if one not in told else []
+    return told
 
 
 def _is_of_experiment(setting: str) -> bool:

@@ -31,9 +31,16 @@ class WrittenVariant:
         if misplaced:
             raise ConfigError(*misplaced)
         try:
-            return parse(RunConfig, laid_over(self.raw, point), beside=EXPERIMENT_KEYS)
+            return parse(RunConfig, laid_over(self.raw, point), beside=("extends", *EXPERIMENT_KEYS))
         except ConfigError as error:
             raise ConfigError(*(self._placed(problem, point) for problem in error.problems)) from None
+
+    def changes_within(self, key: str) -> bool:
+        """Whether the override changes keys of the mapping at a dotted key, so that most of it stands elsewhere."""
+        value: Any = self.override
+        for step in key.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        return isinstance(value, dict) and "type" not in value
 
     def _placed(self, problem: Problem, point: Mapping[str, Any]) -> Problem:
         """The problem under the key where it is written: in the grid, in the variant or in the base."""

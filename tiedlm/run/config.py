@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tiedlm.config.base import Config, Execution, Name, Whole, check
+from tiedlm.config.base import Config, Execution, FilledIn, Name, Whole, check
 from tiedlm.data.config import DataConfig
 from tiedlm.evaluation.config import EvaluationConfig, Windows
 from tiedlm.model.config import ModelConfig
@@ -15,21 +15,26 @@ Seed = Annotated[Whole, Field(ge=0, lt=2**32)]
 
 
 class RunConfig(Config):
-    """One variant with one seed: everything that its run needs.
-
-    `embedding_draw` numbers the draws of the embeddings' starting values: another number gives other values to them
-    and to nothing else.
-    """
+    """One variant with one seed: everything that its run needs."""
 
     name: Name
-    variant: Name
+    """Name of the experiment: its runs are stored in <runs-dir>/<name>."""
+    variant: Annotated[Name, FilledIn("the type of tying, in a file of one run")]
+    """Name of the variant, in a file of one run."""
     seed: Seed = 0
+    """Seed of one run: start, batches and dropout."""
     data: DataConfig
+    """The text, how it is cut into tokens, and the context length."""
     model: ModelConfig
+    """The decoder, by `type`: its shape and its tying."""
     training: TrainingConfig
+    """The recipe."""
     evaluation: EvaluationConfig = EvaluationConfig()
+    """How a split is scored."""
     embedding_draw: Annotated[Whole, Field(ge=0, lt=2**32)] = 0
+    """Number of the draw of the embeddings' starting values; another one changes nothing else."""
     added: Annotated[Added | None, Execution()] = None
+    """Set by the plan, in a variant that the file does not name: why it is there."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from tiedlm.config.base import Config, Fraction, NonNegative, Positive, Size, check
+from tiedlm.config.base import Config, FilledIn, Fraction, NonNegative, Positive, Size, check
 from tiedlm.config.problems import shown
 
 Norm = Literal["fro", "mean_square"]
@@ -31,25 +31,30 @@ def _count(share: int | float, total: int) -> int:
 
 
 class EmbeddingConfig(Config):
-    """What every strategy has: the start, what happens to the input vectors, a bias per output row.
-
-    `init` fills tables with a row per token: normal with `init_std` (`inverse_sqrt_dim`: 1 over the root of the width,
-    so that a row's norm is about 1); xavier_uniform, which has a scale of its own; by_frequency, normal with a smaller
-    scale the more often the train split has the token (see table_init.py). In training `embedding_dropout` is the
-    probability that a type's vectors are 0 in a micro-batch (the others are scaled by 1 / (1 - p)), and
-    `embedding_noise` the standard deviation of what is added to each entry. `embedding_norm` has no scale of its own.
-    `input_gradient_factor` multiplies the gradient that reaches a table through the lookup.
-    """
+    """What every strategy has: the start (see table_init.py), what happens to the input vectors, an output bias."""
 
     init: Init = "normal"
+    """Start of the tables with a row per token. by_frequency: normal, on a smaller scale the more frequent the
+    token.
+    """
     init_std: Positive | Literal["inverse_sqrt_dim"] = 0.02
+    """Standard deviation of that start; inverse_sqrt_dim: 1 over the square root of dim, so that a row's norm is about
+    1. xavier_uniform has a scale of its own.
+    """
     input_scale: Positive | Literal["sqrt_dim"] = 1.0
+    """Factor of the input vectors; sqrt_dim: the square root of dim."""
     embedding_norm: Literal["layernorm", "rmsnorm"] | None = None
+    """Normalization of the input vectors, without a scale of its own; null: none."""
     embedding_dropout: Fraction = 0.0
+    """Probability that a type's vectors are 0 in a micro-batch; the others are scaled by 1 / (1 - p)."""
     embedding_noise: NonNegative = 0.0
+    """Standard deviation of what is added to each entry of the input vectors in training."""
     input_gradient_factor: NonNegative = 1.0
+    """Factor of the gradient that reaches a table through the lookup."""
     output_bias: bool = False
+    """Whether each token has a trained bias in its score."""
     output_bias_std: NonNegative = 0.0
+    """Standard deviation of the start of that bias."""
 
     @model_validator(mode="after")
     def _has_a_bias_to_start(self) -> Self:
@@ -72,6 +77,7 @@ class TiedConfig(EmbeddingConfig):
     """One matrix for both."""
 
     type: Literal["tied"] = "tied"
+    """One matrix for both."""
 
     @property
     def has_output_parameters(self) -> bool:
@@ -79,13 +85,12 @@ class TiedConfig(EmbeddingConfig):
 
 
 class SeparateOutputConfig(EmbeddingConfig):
-    """`output_init`: what of the output embedding is not shared starts `independent`, as a `copy`, or at `zero`.
-
-    `output_init_std` (null: `init_std`) is the scale of an independent start.
-    """
+    """What strategies have whose output embedding, or a part of it, is a matrix of its own."""
 
     output_init: Literal["independent", "copy", "zero"] = "independent"
+    """Start of what of the output embedding is not shared."""
     output_init_std: NonNegative | Literal["inverse_sqrt_dim"] | None = None
+    """Scale of an independent start; null: `init_std`."""
 
     @model_validator(mode="after")
     def _has_a_scale_to_set(self) -> Self:
@@ -98,28 +103,29 @@ class UntiedConfig(SeparateOutputConfig):
     """Two matrices."""
 
     type: Literal["untied"] = "untied"
+    """Two matrices."""
 
 
 class SoftConfig(SeparateOutputConfig):
-    """Two matrices, input E and output W, with a penalty on their distance.
-
-    fro: `strength` times the Frobenius norm of E - W; mean_square: `strength` times the mean of its squared entries.
-    """
+    """Two matrices, input E and output W, with `strength` times a norm of E - W as a penalty."""
 
     type: Literal["soft"] = "soft"
+    """Two matrices with a penalty on their distance."""
     strength: Positive = 0.1
+    """Factor of the penalty."""
     norm: Norm = "fro"
+    """fro: the Frobenius norm of the difference; mean_square: the mean of its squared entries."""
 
 
 class PartialVocabularyConfig(SeparateOutputConfig):
-    """One row for each of the `shared` most frequent tokens of the train split (or the rarest), two for each other.
-
-    `shared` is a count of tokens where whole, else a fraction of the vocabulary.
-    """
+    """One row for each of the `shared` most frequent tokens of the train split (or the rarest), two for each other."""
 
     type: Literal["partial_vocabulary"] = "partial_vocabulary"
+    """One row for the most frequent (or rarest) tokens of the train split, two for the others."""
     shared: Share
+    """How many tokens share their row: a count where whole, else a fraction of the vocabulary."""
     share: Literal["frequent", "rare"] = "frequent"
+    """Which end of the vocabulary is shared."""
 
     def num_shared(self, vocab_size: int) -> int:
         """How many rows are shared."""
@@ -131,13 +137,12 @@ class PartialVocabularyConfig(SeparateOutputConfig):
 
 
 class PartialDimensionsConfig(SeparateOutputConfig):
-    """The first `shared` columns are one matrix's, the others are two.
-
-    `shared` is a count of columns where whole, else a fraction of the width.
-    """
+    """The first `shared` columns are one matrix's, the others are two."""
 
     type: Literal["partial_dimensions"] = "partial_dimensions"
+    """The first columns are one matrix's, the others are two."""
     shared: Share
+    """How many columns are shared: a count where whole, else a fraction of the width."""
 
     def num_shared(self, dim: int) -> int:
         """How many columns are shared."""
@@ -150,27 +155,32 @@ class PartialDimensionsConfig(SeparateOutputConfig):
 class ProjectedConfig(EmbeddingConfig):
     """One matrix for both, and a trained D x D map on the hidden state before it is scored.
 
-    Map, `bias`, `activation` and `norm` (a layer norm) follow each other. `strength` (null: none) times the Frobenius
-    norm of the map is a penalty. A `normal` start has the variance 1/D, an `identity` is the tied function.
+    Map, `bias`, `activation` and `norm` (a layer norm) follow each other.
     """
 
     type: Literal["projected"] = "projected"
+    """One matrix for both, and a trained D x D map of the hidden state before it is scored."""
     projection_init: Literal["identity", "normal"] = "identity"
+    """Start of the map: the tied function, or normal with variance 1/D."""
     bias: bool = False
+    """Whether the map has a bias."""
     activation: Literal["gelu", "relu", "tanh"] | None = None
+    """Non-linearity after the map; null: none."""
     norm: bool = False
+    """Whether a layer norm follows."""
     strength: Positive | None = None
+    """Factor of a penalty, the Frobenius norm of the map; null: none."""
 
 
 class FactorizedConfig(EmbeddingConfig):
-    """A V x `width` table, a map from `width` to the model's width after it, and one back before the scores.
-
-    `share`: one table with two maps, one table with one map (used transposed on the way out), or two of each.
-    """
+    """A V x `width` table, a map from `width` to the model's width after it, and one back before the scores."""
 
     type: Literal["factorized"] = "factorized"
+    """A V x width table, a map to the model's width after it, and one back before the scores."""
     width: Size
+    """Width of the table."""
     share: Literal["table", "table_and_map", "nothing"] = "table"
+    """One table with two maps, one table with one map (transposed on the way out), or two of each."""
 
     @property
     def has_output_parameters(self) -> bool:
@@ -183,21 +193,30 @@ _DIRECTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def _of(key: str) -> str:
+    """The default of a key in words: it hangs on the direction."""
+    return ", ".join(f"{values[key]} for {direction}" for direction, values in _DIRECTIONS.items() if key in values)
+
+
 class ProgressiveConfig(SeparateOutputConfig):
     """Two matrices that become one at the fraction `switch_at` of the run (tie), or one that becomes two (untie).
 
-    tie: independent until `penalty_from` (null: a third of `switch_at`), with the penalty of `soft` until `switch_at`,
-    their mean from then on.
     untie: two that start equal at `switch_at`, so `output_init` does not apply.
     Keys that belong to `tie` alone are null for `untie` and must not be set.
     """
 
     type: Literal["progressive"] = "progressive"
+    """Two matrices that become one during the run, or one that becomes two."""
     direction: Literal["tie", "untie"] = "tie"
-    switch_at: PartOfRun
-    penalty_from: PartOfRun | None = None
-    strength: Positive | None = None
-    norm: Norm | None = None
+    """tie: two become one, their mean; untie: one becomes two that start equal."""
+    switch_at: Annotated[PartOfRun, FilledIn(_of("switch_at"))]
+    """Fraction of the run at which they become one or two."""
+    penalty_from: Annotated[PartOfRun | None, FilledIn("a third of switch_at for tie")] = None
+    """Fraction of the run from which the penalty of `soft` draws them together; of tie alone."""
+    strength: Annotated[Positive | None, FilledIn(_of("strength"))] = None
+    """Factor of that penalty; of tie alone."""
+    norm: Annotated[Norm | None, FilledIn(_of("norm"))] = None
+    """Norm of that penalty, as in `soft`; of tie alone."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,0 +1,20 @@
+"""The comparison that some folders hold: the stored one, else one of their finished runs. Free of torch."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison, load_comparison
+from tiedlm.run.find import is_run
+
+
+def reported(folders: Sequence[Path]) -> Comparison:
+    """What is stored in the folder of one experiment, or the comparison of the finished runs in several folders.
+
+    Raises ConfigError where nothing is stored, or no run is finished.
+    """
+    first = folders[0]
+    if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not is_run(first)):
+        return load_comparison(first)
+    from tiedlm.comparison.gather import gather
+
+    return gather(folders)

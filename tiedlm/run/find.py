@@ -1,0 +1,53 @@
+"""The folders of runs and experiments that a request names. Free of torch, and of what reads configs."""
+
+import contextlib
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiedlm.config.find import is_there
+from tiedlm.errors import ConfigError, Problem
+from tiedlm.talk import Talk
+
+
+def find_folders(names: Sequence[str], runs_dir: Path, talk: Talk) -> list[Path]:
+    """Each a folder by path, else by name under `runs_dir`; of no names the newest experiment there, which is said.
+
+    Raises ConfigError that names those that are near.
+    """
+    if names:
+        return [_find(name, runs_dir) for name in names]
+    from tiedlm.run.folder import newest_experiment
+
+    newest = newest_experiment(runs_dir)
+    if newest is None:
+        raise ConfigError(Problem("", f"no experiment is under {runs_dir}: name a folder, or give --runs-dir"))
+    talk.say(f"the newest experiment: {newest}")
+    return [newest]
+
+
+def under(runs_dir: Path, name: str) -> Path | None:
+    """The experiment of that name, or a run in one (quickstart/tied/seed-0), if it is there."""
+    path = runs_dir / name
+    return path if name and is_there(path) and path.is_dir() else None
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is that of one run, not of an experiment."""
+    from tiedlm.run.folder import RunFolder
+
+    return RunFolder(folder).config_file.is_file()
+
+
+def _find(name: str, runs_dir: Path) -> Path:
+    if is_there(Path(name)):
+        return Path(name)
+    found = under(runs_dir, name)
+    if found is not None:
+        return found
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        Path(name).stat()  # what else is wrong with a name is told as the system tells it
+    experiments = [path.name for path in runs_dir.iterdir() if path.is_dir()] if runs_dir.is_dir() else []
+    near = difflib.get_close_matches(name[:100], experiments, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise ConfigError(Problem("", f"no such folder, neither here nor under {runs_dir}{hint}"), source=name[:100])
