@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for folder in ("tiedlm", "cli") for path in (ROOT / folder).rglob("*.py"))
 PARTS = [
     "errors",
+    "paths",
     "streams",
     "files",
     "progress_bar",

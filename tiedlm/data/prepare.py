@@ -22,6 +22,7 @@ from tiedlm.data.tokenizer import Tokenizer
 from tiedlm.data.tokens import META, TokensMeta, WrittenSplit, clear, read_meta, write_meta, write_split
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
+from tiedlm.paths import reason
 from tiedlm.talk import SILENT, Talk, Update
 
 __all__ = ["PreparedData", "SplitTokens", "check_prepared", "find_prepared", "prepare"]
@@ -44,7 +45,8 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify:
     try:
         return request.open(*_make(request, talk, verify))
     except OSError as error:
-        raise RunError("disk", f"{cache_dir} cannot be used as a cache: {error}") from error
+        place = Path(error.filename or cache_dir)
+        raise RunError("disk", f"{cache_dir} cannot be used as a cache: {place}: {reason(error, place)}") from error
 
 
 def find_prepared(config: DataConfig, cache_dir: Path, *, verify: bool = False) -> PreparedData | None:
