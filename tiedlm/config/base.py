@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, TypeVar, get_args
 
 import pydantic
@@ -12,8 +13,10 @@ from pydantic.fields import FieldInfo
 from tiedlm.config.merge import Raw as Raw
 from tiedlm.config.merge import merge as merge
 from tiedlm.config.problems import problems_in, shown
+from tiedlm.config.written import located, plain
 from tiedlm.errors import ConfigError as ConfigError
 from tiedlm.errors import Problem as Problem
+from tiedlm.paths import may_be_same
 
 
 class Config(BaseModel):
@@ -57,6 +60,15 @@ class Execution:
 
 
 @dataclass(frozen=True)
+class NamesFile:
+    """Marks a field that holds the path of a file: one that a user wrote is absolute once it is parsed."""
+
+
+FileName = Annotated[str, BeforeValidator(located), NamesFile()]
+OptionalFileName = Annotated[str | None, BeforeValidator(located), NamesFile()]
+
+
+@dataclass(frozen=True)
 class TakesMemory:
     """Marks a field that the memory of a training step depends on, by `aspect` of its value."""
 
@@ -75,9 +87,27 @@ def parse(
     that an unknown one may have meant.
     """
     try:
-        return model.model_validate(raw)
+        return model.model_validate(plain(raw, _keep_their_folder(model)))
     except pydantic.ValidationError as error:
         raise ConfigError(*problems_in(error, model, raw, prefix, beside), source=source) from None
+
+
+@cache
+def _keep_their_folder(model: type[BaseModel], prefix: str = "") -> frozenset[str]:
+    """The dotted keys of fields that hold the path of a file, or a mapping that is still to be parsed."""
+    keys: set[str] = set()
+    for name, field in model.model_fields.items():
+        if any(isinstance(mark, NamesFile) for mark in field.metadata) or _holds_any(field.annotation):
+            keys.add(prefix + name)
+        else:
+            keys |= {
+                key for held in _models_in(field.annotation) for key in _keep_their_folder(held, f"{prefix}{name}.")
+            }
+    return frozenset(keys)
+
+
+def _holds_any(annotation: Any) -> bool:
+    return annotation is Any or any(map(_holds_any, get_args(annotation)))
 
 
 def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
@@ -89,6 +119,8 @@ def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
         value = getattr(config, name)
         if isinstance(value, BaseModel):
             keys |= semantic(value, f"{prefix}{name}.")
+        elif isinstance(value, str) and any(isinstance(mark, NamesFile) for mark in field.metadata):
+            keys[prefix + name] = _StoredPath(value)
         else:
             keys[prefix + name] = value
     return keys
@@ -123,9 +155,19 @@ def first_difference(one: BaseModel, other: BaseModel) -> tuple[str, object, obj
     """The first semantic key in which two configs differ, with both values; None where they mean the same run."""
     mine, theirs = semantic(one), semantic(other)
     for key in [*mine, *theirs]:
-        if mine.get(key) != theirs.get(key):
+        if not _mean_the_same(mine.get(key), theirs.get(key)):
             return key, mine.get(key), theirs.get(key)
     return None
+
+
+class _StoredPath(str):
+    """The value of a field that is marked `NamesFile`."""
+
+
+def _mean_the_same(one: object, other: object) -> bool:
+    if isinstance(one, _StoredPath) and isinstance(other, _StoredPath):
+        return may_be_same(one, other)  # runs of earlier versions have relative paths
+    return one == other
 
 
 def memory_settings(config: BaseModel) -> dict[str, object]:

@@ -8,6 +8,7 @@ from tiedlm.config.find import find_config, find_packaged, is_there
 from tiedlm.config.yaml_core import load_yaml
 from tiedlm.errors import ConfigError, Problem
 from tiedlm.files import write_atomic
+from tiedlm.paths import check_file
 
 _NAME_LINE = re.compile(r"^name:[^\n#]*(?<! )", re.MULTILINE)
 
@@ -42,6 +43,7 @@ def copy_config(name: str, destination: Path) -> list[Path]:
             raise ConfigError(Problem("extends", f"{parent} lies outside its folder; copy by hand"), source=str(source))
         source, target = source.parent / parent, target.parent / parent
     for path in copies:
+        check_file(path)
         if is_there(path):
             raise ConfigError(Problem("", "is there already; nothing was copied"), source=str(path))
     first = next(iter(copies))
