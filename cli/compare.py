@@ -158,9 +158,28 @@ def _sort_out(what: Sequence[str], runs_dir: Path) -> tuple[list[Path], str]:
             return [newest], ""
         Talk().say(f"no experiment under {runs_dir} yet: this is the quickstart (`tiedlm configs` lists others)")
         return [], "quickstart"
-    folders = [Path(name) for name in what if Path(name).is_dir()]
+    folders = [folder for name in what if (folder := _folder_called(name)) is not None]
     if len(folders) == len(what):
         return folders, ""
     if len(what) > 1:
         raise ConfigError(Problem("", f"{' '.join(what)}: give one config, or folders of runs alone"))
-    return [], what[0]
+    return [], options.say_which(what[0])
+
+
+def _folder_called(name: str) -> Path | None:
+    """The folder of that name; a packaged config is hidden by one that holds runs alone, and it is said which it is."""
+    from tiedlm.config.find import find_packaged
+    from tiedlm.paths import user_path
+    from tiedlm.run.folder import holds_runs
+    from tiedlm.talk import Talk
+
+    folder = user_path(name, source=name)
+    if not folder.is_dir():
+        return None
+    if find_packaged(name) is None:
+        return folder
+    if holds_runs(folder):
+        Talk().say(f"{name} is the folder of runs here; the packaged config is {name.removesuffix('.yaml')}.yaml")
+        return folder
+    Talk().say(f"{name} is the packaged config; the folder {name} here holds no runs")
+    return None

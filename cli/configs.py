@@ -42,7 +42,7 @@ def show(name: Name, as_json: options.Json = False, debug: options.Debug = False
     from tiedlm.config.file import read_text
     from tiedlm.config.find import find_config
 
-    path = find_config(name)
+    path = find_config(options.say_which(name))
     text = read_text(path)
     if as_json:
         print_json({"name": name, "path": str(path), "text": text})
@@ -53,14 +53,17 @@ def show(name: Name, as_json: options.Json = False, debug: options.Debug = False
 @app.command("copy")
 def copy(
     name: Name,
-    destination: Annotated[Path, typer.Argument(metavar="FOLDER|FILE", help="Where to; nothing is overwritten.")],
+    destination: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER|FILE", help="Where to; nothing is overwritten.", callback=options.path_given),
+    ],
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Copy one to change it, along with those that it extends."""
     from tiedlm.config.copying import copy_config
 
-    copied = copy_config(name, destination)
+    copied = copy_config(options.say_which(name), destination)
     if as_json:
         print_json({"copied": [str(path) for path in copied]})
         return

@@ -29,7 +29,10 @@ class Split(StrEnum):
 
 @app.command()
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.")],
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.", callback=options.folder_given),
+    ],
     split: Annotated[Split, typer.Option("--split", help="Which split to score.")] = Split.VALIDATION,
     seq_len: Annotated[
         int | None, typer.Option("--seq-len", min=1, help="Tokens in a window; as in training if none.")

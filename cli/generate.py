@@ -13,7 +13,10 @@ app = options.new_app()
 
 @app.command()
 def generate(
-    run: Annotated[Path, typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.")],
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.", callback=options.folder_given),
+    ],
     prompt: Annotated[str, typer.Option("--prompt", metavar="TEXT", help="What the text begins with.")] = "",
     num_tokens: Annotated[int, typer.Option("--num-tokens", min=1, help="How many tokens to add.")] = 100,
     temperature: Annotated[

@@ -14,7 +14,12 @@ app = options.new_app()
 @app.command()
 def verify(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="An experiment's or a run's, as in runs/quickstart[/tied/seed-0].")
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="An experiment's or a run's, as in runs/quickstart[/tied/seed-0].",
+            callback=options.folder_given,
+        ),
     ],
     as_json: options.Json = False,
     debug: options.Debug = False,
