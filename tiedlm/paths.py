@@ -73,16 +73,18 @@ def working_folder() -> Path:
 
 def check_folder(path: Path, key: str = "") -> None:
     """Raise ConfigError where `path` is no folder and none can be made there, whoever may write there."""
-    wrong = obstacle(path) or _wrong_kind(path, is_folder=True)
-    if wrong:
-        raise ConfigError(Problem(key, f"{shortened(path)}: {wrong}"))
+    _refuse(obstacle(path) or _wrong_kind(path, is_folder=True), path, key)
 
 
 def check_file(path: Path, key: str = "") -> None:
     """Raise ConfigError where `path` is no ordinary file and none can be made there, whoever may write there."""
-    wrong = obstacle(path) or _wrong_kind(path, is_folder=False)
-    if wrong:
-        raise ConfigError(Problem(key, f"{shortened(path)}: {wrong}"))
+    _refuse(obstacle(path) or _wrong_kind(path, is_folder=False), path, key)
+
+
+def _refuse(wrong: str | None, path: Path, key: str) -> None:
+    if wrong is not None:
+        named = shortened(path)
+        raise ConfigError(Problem(key, wrong if wrong.startswith(f"{named} ") else f"{named}: {wrong}"))
 
 
 def reason(error: OSError, path: Path) -> str:
@@ -153,9 +155,9 @@ def _wrong_kind(path: Path, *, is_folder: bool) -> str | None:
         if not path.exists():
             return None
         if is_folder:
-            return None if path.is_dir() else "is a file, not a folder"
+            return None if path.is_dir() else f"{shortened(path)} is a file, not a folder"
         if path.is_dir():
-            return "is a folder, not a file"
-        return None if path.is_file() else "is there and is no ordinary file: it is left alone"
+            return f"{shortened(path)} is a folder, not a file"
+        return None if path.is_file() else f"{shortened(path)} is no ordinary file: it is left alone"
     except OSError:
         return None  # a folder that may not be looked into: whoever opens it says so
