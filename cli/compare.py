@@ -173,7 +173,7 @@ def _folder_called(name: str) -> Path | None:
     from tiedlm.run.folder import holds_runs
     from tiedlm.talk import Talk
 
-    folder = user_path(name, source=name)
+    folder = user_path(name)
     if not folder.is_dir():
         return None
     if find_packaged(name) is None:

@@ -13,8 +13,8 @@ _FULL = {
     errno.EFBIG: "is a file-size limit set?",
 }
 """System errors for want of room, each with what to look for."""
-_NO_SUCH_PATH = {errno.ENAMETOOLONG, errno.ELOOP}
-"""System errors that no later change of the disk would mend."""
+_UNREACHABLE = {errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES}
+"""System errors of looking a path up, after which nobody knows whether anything is there."""
 
 
 class NoHomeError(ConfigError):
@@ -108,7 +108,7 @@ def obstacle(path: Path) -> str | None:
         try:
             place.stat()
         except OSError as error:
-            if error.errno in _NO_SUCH_PATH:
+            if error.errno in _UNREACHABLE:
                 return error.strerror
             if place.is_symlink():
                 return f"{shortened(place)} is a link to {shortened(place.readlink())}, which is not there"

@@ -223,3 +223,33 @@ def test_what_a_name_was_taken_for_is_said(
     out, err = capsys.readouterr()
     assert json.loads(out)["experiment"] == "quickstart"
     assert err == "quickstart is the folder of runs here; the packaged config is quickstart.yaml\n"
+
+
+WITHOUT_RIGHTS = f"""
+import ctypes, os, sys
+for may_read_all in (1, 2):
+    ctypes.CDLL(None).prctl(24, may_read_all, 0, 0, 0)
+os.execv(sys.executable, [sys.executable, "-c", {PROGRAM!r}, *sys.argv[1:]])
+"""
+"""Permissions count for root too, from the second program on."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how root loses its privileges is a matter of the system")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["prepare", "locked/x.yaml"], "locked/x.yaml: Permission denied"),
+        (["prepare", "top.yaml"], "top.yaml: extends: {here}/locked/x.yaml: Permission denied"),
+        (["prepare", "tiny.yaml", "--set", "data.corpus.file=locked/x"], "data.corpus.file: {here}/locked/x cannot"),
+        (["compare", "tiny.yaml", "--runs-dir", "locked/r"], "--runs-dir: locked/r: Permission denied"),
+        (["report", "locked/r"], "locked/r: Permission denied"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_place_that_may_not_be_looked_into_is_named(tmp_path: Path, words: list[str], said: str) -> None:
+    write_tiny(tmp_path)
+    (tmp_path / "top.yaml").write_text(f"extends: {tmp_path}/locked/x.yaml\n")
+    (tmp_path / "locked").mkdir(mode=0o600)
+    line = told(words, tmp_path, {"TIEDLM_CACHE": str(tmp_path / "cache")}, WITHOUT_RIGHTS)
+    assert line.startswith("tiedlm: " + said.format(here=tmp_path))
+    assert "Permission denied" in line

@@ -53,7 +53,7 @@ def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
     if resolved in _above:
         chain = " -> ".join(item.name for item in [*_above, resolved])
         raise ConfigError(Problem("extends", f"goes in a circle: {chain}"), source=source)
-    raw = written_in(read_mapping(path), working_folder() / ("" if is_packaged(path) else path.parent))
+    raw: Raw = written_in(read_mapping(path), working_folder() / ("" if is_packaged(path) else path.parent))
     parent = raw.pop("extends", None)
     if parent is None:
         return raw

@@ -14,7 +14,7 @@ def find_config(name: str | Path) -> Path:
     Raises ConfigError that lists the packaged ones.
     """
     wanted = str(name)
-    found = _find(user_path(wanted, source=shortened(wanted)), wanted)
+    found = _find(user_path(wanted), wanted)
     if found is not None:
         return found
     names = ", ".join(key.removesuffix(".yaml") for key in packaged_configs())

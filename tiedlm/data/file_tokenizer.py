@@ -90,9 +90,9 @@ def _bounded(documents: Iterator[Piece]) -> Iterator[Piece]:
 def read_file(config: FileTokenizer) -> bytes:
     """The bytes of the file that `config` names; raises ConfigError."""
     path = user_path(config.path, _PATH)
-    if path.exists() and not path.is_file():  # a pipe or a device, which might never end
-        raise ConfigError(Problem(_PATH, f"{path} is no ordinary file"))
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device, which might never end
+            raise ConfigError(Problem(_PATH, f"{path} is no ordinary file"))
         return path.read_bytes()
     except OSError as error:
         raise ConfigError(Problem(_PATH, f"{path} cannot be read: {reason(error, path)}")) from None

@@ -137,9 +137,9 @@ class TextFiles:
 @contextmanager
 def _readable(file: TextFile) -> Iterator[None]:
     """Say of a file that cannot be read which key names it, where it was looked for and why."""
-    if file.path.exists() and not (file.path.is_file() or file.path.is_dir()):  # a pipe or device might never end
-        raise ConfigError(Problem(file.key, f"{file.path} is no ordinary file"))
     try:
+        if file.path.exists() and not (file.path.is_file() or file.path.is_dir()):  # a pipe or device might never end
+            raise ConfigError(Problem(file.key, f"{file.path} is no ordinary file"))
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ConfigError(Problem(file.key, f"{file.path} is no whole gzip file: {error}")) from None
