@@ -97,7 +97,7 @@ def _keep_their_folder(model: type[BaseModel], prefix: str = "") -> frozenset[st
     """The dotted keys of fields that hold the path of a file, or a mapping that is still to be parsed."""
     keys: set[str] = set()
     for name, field in model.model_fields.items():
-        if any(isinstance(mark, NamesFile) for mark in field.metadata) or _holds_any(field.annotation):
+        if _names_file(field) or _holds_any(field.annotation):
             keys.add(prefix + name)
         else:
             keys |= {
@@ -119,7 +119,7 @@ def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
         value = getattr(config, name)
         if isinstance(value, BaseModel):
             keys |= semantic(value, f"{prefix}{name}.")
-        elif isinstance(value, str) and any(isinstance(mark, NamesFile) for mark in field.metadata):
+        elif isinstance(value, str) and _names_file(field):
             keys[prefix + name] = _StoredPath(value)
         else:
             keys[prefix + name] = value
@@ -137,6 +137,19 @@ def execution_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
         else:
             for held in _models_in(field.annotation):
                 yield from execution_keys(held, f"{prefix}{name}.")
+
+
+def file_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """The dotted keys of the fields marked `NamesFile`, in a model and in all that it may hold."""
+    for name, field in model.model_fields.items():
+        if _names_file(field):
+            yield prefix + name
+        for held in _models_in(field.annotation):
+            yield from file_keys(held, f"{prefix}{name}.")
+
+
+def _names_file(field: FieldInfo) -> bool:
+    return any(isinstance(mark, NamesFile) for mark in field.metadata)
 
 
 def _is_execution(field: FieldInfo) -> bool:
