@@ -115,6 +115,9 @@ def test_a_run_stored_with_a_relative_path_is_still_the_same_run(folder: Path, t
     assert run.config() == parse(RunConfig, raw), "what is stored is no path from the folder of the run"
     with pytest.raises(ConfigError, match=r"data.corpus.file: .* was made with 'book.txt', now it is '.*other.txt'"):
         run.check_identity(pick(load_experiment(folder / "base.yaml", ["data.corpus.file=other.txt"]), "tied"))
+    run.checkpoints.joinpath("step-1").mkdir(parents=True)
+    run.claim(config)
+    assert run.config() == config, "once it goes on, its text is found from everywhere"
 
 
 def test_a_text_keeps_the_folder_where_it_was_first_written(tmp_path: Path) -> None:

@@ -67,8 +67,15 @@ class RunFolder:
         """Write the config, or check that the run already here is the same; ConfigError names the first difference."""
         self.check_identity(config)
         if not self._is_taken():
-            write_atomic(self.config_file, dump_yaml(config.model_dump(mode="json")))
+            self._write(config)
             self.failure_file.unlink(missing_ok=True)
+            return
+        stored = self.config()
+        if stored.data != config.data:  # the same text, with the relative path of an earlier version
+            self._write(stored.model_copy(update={"data": config.data}))
+
+    def _write(self, config: RunConfig) -> None:
+        write_atomic(self.config_file, dump_yaml(config.model_dump(mode="json")))
 
     def _is_taken(self) -> bool:
         """Whether there is a run here that could be lost: any but one that failed before it saved anything."""
