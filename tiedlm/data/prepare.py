@@ -45,8 +45,9 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify:
     try:
         return request.open(*_make(request, talk, verify))
     except OSError as error:
-        place = Path(error.filename or cache_dir)
-        raise RunError("disk", f"{cache_dir} cannot be used as a cache: {place}: {reason(error, place)}") from error
+        where = f"{error.filename}: " if error.filename else ""
+        why = reason(error, Path(error.filename or cache_dir))
+        raise RunError("disk", f"{cache_dir} cannot be used as a cache: {where}{why}") from error
 
 
 def find_prepared(config: DataConfig, cache_dir: Path, *, verify: bool = False) -> PreparedData | None:
