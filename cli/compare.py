@@ -165,14 +165,28 @@ def _sort_out(what: Sequence[str], runs_dir: Path) -> tuple[list[Path], str]:
         return folders, ""
     if len(what) > 1:
         raise ConfigError(Problem("", f"{' '.join(what)}: give one config, or folders of runs alone"))
-    return [], what[0]
+    return [], options.say_which(what[0])
 
 
 def _folder(name: str, runs_dir: Path) -> Path | None:
-    """A folder by path; by name under `runs_dir` where no config has the name."""
-    from tiedlm.config.find import find_packaged
-    from tiedlm.run.find import under
+    """A folder by path; by name under `runs_dir` where no config has the name.
 
-    if Path(name).exists():
-        return Path(name) if Path(name).is_dir() else None
-    return None if find_packaged(name) else under(runs_dir, name)
+    A packaged config is hidden by a folder of its name that holds runs alone, and it is said which it is.
+    """
+    from tiedlm.config.find import find_packaged, is_there
+    from tiedlm.paths import user_path
+    from tiedlm.run.find import under
+    from tiedlm.run.folder import holds_runs
+    from tiedlm.talk import Talk
+
+    path = user_path(name)
+    is_packaged = find_packaged(name) is not None
+    if not is_there(path) or not path.is_dir():
+        return None if is_packaged or is_there(path) else under(runs_dir, name)
+    if not is_packaged:
+        return path
+    if holds_runs(path):
+        Talk().say(f"{name} is the folder of runs here; the packaged config is {name.removesuffix('.yaml')}.yaml")
+        return path
+    Talk().say(f"{name} is the packaged config; the folder {name} here holds no runs")
+    return None

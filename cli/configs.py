@@ -50,7 +50,7 @@ def show(name: Name, as_json: options.Json = False, debug: options.Debug = False
     from tiedlm.config.file import read_text
     from tiedlm.config.find import find_config
 
-    path = find_config(name)
+    path = find_config(options.say_which(name))
     text = read_text(path)
     if as_json:
         print_json({"name": name, "path": str(path), "text": text})
@@ -62,7 +62,12 @@ def show(name: Name, as_json: options.Json = False, debug: options.Debug = False
 def copy(
     name: Name,
     destination: Annotated[
-        str, typer.Argument(metavar="FOLDER/|FILE", help="Where to; a folder is made, nothing is overwritten.")
+        str,
+        typer.Argument(
+            metavar="FOLDER/|FILE",
+            help="Where to; a folder is made, nothing is overwritten.",
+            callback=options.text_path_given,
+        ),
     ],
     as_json: options.Json = False,
     debug: options.Debug = False,
@@ -71,7 +76,7 @@ def copy(
     from tiedlm.config.copying import copy_config
     from tiedlm.talk import Talk
 
-    copied = copy_config(name, destination)
+    copied = copy_config(options.say_which(name), destination)
     if as_json:
         print_json({"copied": list(map(str, copied.configs)), "schema": list(map(str, copied.schemas))})
         return

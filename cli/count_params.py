@@ -40,7 +40,7 @@ def count_params(
     """Count parameters by part. Of an experiment each variant, of one run or model both it tied and it untied."""
     from tiedlm.experiment.count_params import count_configs
 
-    names, cache = configs or ["quickstart"], options.cache_folder(cache_dir)
+    names, cache = [options.say_which(name) for name in configs or ["quickstart"]], options.cache_folder(cache_dir)
     counted = count_configs(names, settings or [], cache, memory=memory, device=device)
     if as_json:
         print_json({"models": [model.document() for model in counted]})

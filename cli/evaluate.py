@@ -33,7 +33,10 @@ def evaluate(
     run: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.", autocompletion=completion.run_folders
+            metavar="RUN_FOLDER",
+            help="As in runs/quickstart/tied/seed-0.",
+            callback=options.folder_given,
+            autocompletion=completion.run_folders,
         ),
     ],
     split: Annotated[Split, typer.Option("--split", help="Which split to score.")] = Split.VALIDATION,

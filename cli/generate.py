@@ -17,7 +17,10 @@ def generate(
     run: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN_FOLDER", help="As in runs/quickstart/tied/seed-0.", autocompletion=completion.run_folders
+            metavar="RUN_FOLDER",
+            help="As in runs/quickstart/tied/seed-0.",
+            callback=options.folder_given,
+            autocompletion=completion.run_folders,
         ),
     ],
     prompt: Annotated[str, typer.Option("--prompt", metavar="TEXT", help="What the text begins with.")] = "",

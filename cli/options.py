@@ -1,17 +1,53 @@
 """The options that commands have in common."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tiedlm.paths import check_file, check_folder, user_path
+
 from . import completion
 from .help import Group
 
+
+def folder_given(param: typer.CallbackParam, value: Path | None) -> Path | None:
+    """Callback of an option that names a folder, which may still have to be made; raises ConfigError."""
+    return _given(param, value, check_folder)
+
+
+def file_given(param: typer.CallbackParam, value: Path | None) -> Path | None:
+    """Callback of an option that names a file to write, - being stdout; raises ConfigError."""
+    return value if str(value) == "-" else _given(param, value, check_file)
+
+
+def path_given(param: typer.CallbackParam, value: Path | None) -> Path | None:
+    """Callback of a parameter that names a file or a folder; raises ConfigError."""
+    return _given(param, value, lambda path, key: None)
+
+
+def text_path_given(param: typer.CallbackParam, value: str) -> str:
+    """Callback of a parameter whose path says by a / at its end that it is a folder; raises ConfigError."""
+    path = str(_given(param, Path(value), lambda path, key: None)) if value else value
+    return f"{path}/" if value.endswith("/") and not path.endswith("/") else path
+
+
+def _given(param: typer.CallbackParam, value: Path | None, check: Callable[[Path, str], None]) -> Path | None:
+    if value is None:
+        return None
+    key = next((name for name in param.opts if name.startswith("-")), "")
+    path = user_path(value, key)
+    check(path, key)
+    return path
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on stdout.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-RunsDir = Annotated[Path, typer.Option("--runs-dir", metavar="FOLDER", help="Where runs are kept.")]
+RunsDir = Annotated[
+    Path, typer.Option("--runs-dir", metavar="FOLDER", help="Where runs are kept.", callback=folder_given)
+]
 CacheDir = Annotated[
     Path | None,
     typer.Option(
@@ -19,6 +55,7 @@ CacheDir = Annotated[
         metavar="FOLDER",
         help="Where prepared text is kept. [default: $TIEDLM_CACHE, else tiedlm in the user's cache]",
         show_default=False,
+        callback=folder_given,
     ),
 ]
 Device = Annotated[
@@ -42,6 +79,17 @@ RUNS_DIR = Path("runs")
 def new_app(**more: Any) -> typer.Typer:
     """What a command is registered with: its help is plain text."""
     return typer.Typer(cls=Group, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **more)
+
+
+def say_which(name: str) -> str:
+    """The name of a config, after a word on stderr where a packaged one and a file here may both be meant."""
+    from tiedlm.config.find import which_one
+    from tiedlm.talk import Talk
+
+    sentence = which_one(name)
+    if sentence is not None:
+        Talk().say(sentence)
+    return name
 
 
 def cache_folder(chosen: Path | None) -> Path:

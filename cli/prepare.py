@@ -30,7 +30,7 @@ def prepare(
     from tiedlm.experiment.reading import load_experiment
     from tiedlm.talk import Talk
 
-    experiment = load_experiment(config, settings or [])
+    experiment = load_experiment(options.say_which(config), settings or [])
     wanted = list({run.data.model_dump_json(): run.data for run in experiment.variants.values()}.values())
     prepared = [describe(prepare_data(data, options.cache_folder(cache_dir), Talk())) for data in wanted]
     if as_json:

@@ -28,19 +28,37 @@ def report(
         ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page with charts; - is stdout.")
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Write it as one page with charts; - is stdout.", callback=options.file_given
+        ),
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Write it as Markdown; - is stdout.")
+        Path | None,
+        typer.Option(
+            "--markdown", metavar="FILE", help="Write it as Markdown; - is stdout.", callback=options.file_given
+        ),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write the figures, one a line; - is stdout.")
+        Path | None,
+        typer.Option(
+            "--csv", metavar="FILE", help="Write the figures, one a line; - is stdout.", callback=options.file_given
+        ),
     ] = None,
     latex: Annotated[
-        Path | None, typer.Option("--latex", metavar="FILE", help="Write it as a table of LaTeX; - is stdout.")
+        Path | None,
+        typer.Option(
+            "--latex", metavar="FILE", help="Write it as a table of LaTeX; - is stdout.", callback=options.file_given
+        ),
     ] = None,
     plots: Annotated[
-        Path | None, typer.Option("--plots", metavar="FOLDER", help="Write the charts as PNG and SVG (matplotlib).")
+        Path | None,
+        typer.Option(
+            "--plots",
+            metavar="FOLDER",
+            help="Write the charts as PNG and SVG (matplotlib).",
+            callback=options.folder_given,
+        ),
     ] = None,
     details: Annotated[bool, typer.Option("--details", help="Show everything that is stored.")] = False,
     runs_dir: options.RunsDir = options.RUNS_DIR,

@@ -52,7 +52,8 @@ def train(
 
     name = _one_of(config, named)
     cache, changes = options.cache_folder(cache_dir), options.all_settings(settings, training__device=device)
-    experiment = expand(load_experiment(name, changes), runs_dir, cache, None if dry_run else Talk())
+    loaded = load_experiment(options.say_which(name), changes)
+    experiment = expand(loaded, runs_dir, cache, None if dry_run else Talk())
     run = Run(pick(experiment, variant, seed), runs_dir)
     if dry_run:
         from .dry_run import print_forecast

@@ -18,15 +18,18 @@ from pathlib import Path
 
 from tiedlm.comparison.compare import compare
 from tiedlm.comparison.statistics import PairedDifference, mean, paired_difference, sample_sd
+from tiedlm.config.base import parse
 from tiedlm.config.file import apply_settings, read_config
 from tiedlm.config.find import find_config
 from tiedlm.config.yaml_core import dump_yaml
 from tiedlm.data.cache_dir import default_cache_dir
+from tiedlm.data.config import DataConfig
 from tiedlm.errors import ConfigError, RunError
 from tiedlm.experiment.config import Experiment, ExperimentKeys
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.files import write_atomic
+from tiedlm.paths import user_path
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.result import RunResult
 from tiedlm.talk import Talk
@@ -48,6 +51,8 @@ def write_experiment(
     """The experiment in a config file with these for its variants, written to `path`. Raises ConfigError."""
     given = apply_settings(read_config(find_config(base)), list(settings))
     raw = {key: value for key, value in given.items() if key not in ("seed", "variant", *ExperimentKeys.model_fields)}
+    if "data" in raw:  # its paths are taken from where they were written, not from the new file
+        raw["data"] = parse(DataConfig, raw["data"], base, "data").model_dump(mode="json")
     recipes: dict[str, dict[str, object]] = {precision: {"precision": precision} for precision in PRECISIONS}
     if control:
         recipes[CONTROL] = {"precision": "fp32", "micro_batch_size": max(1, raw["training"]["batch_size"] // 2)}
@@ -161,8 +166,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=300, help="default: %(default)s")
     parser.add_argument("--seeds", type=int, default=3, help="default: %(default)s")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as in tiedlm compare")
-    parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="default: ./runs")
-    parser.add_argument("--cache-dir", type=Path, help="where prepared text is kept")
+    parser.add_argument("--runs-dir", type=user_path, default=Path("runs"), help="default: ./runs")
+    parser.add_argument("--cache-dir", type=user_path, help="where prepared text is kept")
     parser.add_argument("--control", action="store_true", help="fp32 once more, in two micro-batches a step")
     parser.add_argument("--fresh", action="store_true", help="carry all runs out again")
     asked = parser.parse_args(arguments)

@@ -22,6 +22,7 @@ TOP = ROOT / "tiedlm" / "__init__.py"
 """Names what it takes from the parts, and loads it on first use: see tests/test_public_names.py."""
 PARTS = [
     "errors",
+    "paths",
     "streams",
     "files",
     "json_document",

@@ -2,11 +2,13 @@
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from tiedlm.errors import RunError
+from tiedlm.paths import reason
 
 
 @contextlib.contextmanager
@@ -31,9 +33,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         Path(name).replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        raise RunError(
-            "disk", f"{path} could not be written: {error.strerror or error} (disk full, or no right to write?)"
-        ) from error
+        raise RunError("disk", f"{path} could not be written: {reason(error, path)}") from error
     finally:
         if name:
             Path(name).unlink(missing_ok=True)
@@ -43,6 +43,22 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     """Write `data` (text as UTF-8) to `path`, whole or not at all."""
     with atomic_path(path) as partial:
         partial.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or what `remove_folder` removes; raises OSError."""
+    if path.is_dir():
+        remove_folder(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder with what is in it, or a link without what it leads to; a file is left. Raises OSError."""
+    if path.is_symlink():
+        path.unlink()
+    elif path.exists():
+        shutil.rmtree(path)
 
 
 def permit(path: Path) -> None:

@@ -41,7 +41,9 @@ def test_a_config_is_shown_as_it_is_written(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("name", packaged_configs())
-def test_a_copy_means_what_the_original_means(name: str, tmp_path: Path) -> None:
+def test_a_copy_means_what_the_original_means(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is used beside the copy: texts of the user's that a packaged config names lie where he starts."""
+    monkeypatch.chdir(tmp_path)
     first, *_ = copy_config(name, tmp_path).configs
     assert first.parent == tmp_path
     assert read_config(first) == read_config(packaged_configs()[name])

@@ -115,8 +115,8 @@ def test_a_file_that_cannot_be_written_is_named(
     experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    assert main(["report", experiment, "--html", str(tmp_path / "file" / "page.html")]) == 1
-    assert "page.html could not be written" in capsys.readouterr().err
+    assert main(["report", experiment, "--html", str(tmp_path / "file" / "page.html")]) == 2
+    assert f"--html: {tmp_path}/file/page.html: {tmp_path}/file is a file, not a folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]])

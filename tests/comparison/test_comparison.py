@@ -253,6 +253,9 @@ def test_config_keys_that_differ_are_named_without_names_seeds_and_execution() -
     one = {"variant": "a", "seed": 1, "training": {"learning_rate": 1e-3, "device": "cpu"}, "model": {"dim": 8}}
     other = {"variant": "b", "seed": 2, "training": {"learning_rate": 2e-3, "device": "cuda"}, "model": {"dim": 8}}
     assert config_differences(one, other) == ["training.learning_rate"]
+    text = [{"data": {"corpus": {"file": file}}} for file in ("book.txt", "/x/book.txt", "/y/book.txt")]
+    assert config_differences(text[0], text[1]) == [], "as earlier versions stored it"
+    assert config_differences(text[1], text[2]) == ["data.corpus.file"]
     assert difference(example_comparison()).config_differences == ["model.tying.type"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.config.copying import copy_config
 from tiedlm.config.file import MAX_BYTES, apply_settings, read_config, read_text
-from tiedlm.config.find import find_config, packaged_configs
+from tiedlm.config.find import find_config, packaged_configs, which_one
 from tiedlm.config.yaml_core import dump_yaml, load_yaml
 
 
@@ -144,7 +144,7 @@ def test_extends_is_relative_to_the_file_that_says_it(tmp_path: Path) -> None:
         ("extends: b.yaml", "extends: a.yaml", "goes in a circle: a.yaml -> b.yaml -> a.yaml"),
         ("extends: a.yaml", "", "goes in a circle: a.yaml -> a.yaml"),
         ("extends: c.yaml", "", "c.yaml does not exist"),
-        ("extends: " + "c" * 5000, "", "does not exist"),
+        ("extends: " + "c" * 5000, "", "File name too long"),
         ("extends: [b.yaml]", "", "must be the name of a file"),
     ],
 )
@@ -216,6 +216,46 @@ def test_a_config_is_a_path_first_and_a_packaged_name_second(tmp_path: Path, mon
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("name: mine\n")
     assert find_config(name) == Path(name)
+
+
+@pytest.mark.parametrize("what", ["folder", "script", "binary", "empty"])
+def test_what_is_no_config_hides_no_packaged_one(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    if what == "folder":
+        Path("quickstart").mkdir()
+    else:
+        contents = {"script": b"#!/bin/sh\necho: [\n", "binary": b"\x7fELF\xff\0", "empty": b""}
+        Path("quickstart").write_bytes(contents[what])
+    packaged = packaged_configs()["quickstart.yaml"]
+    assert find_config("quickstart") == packaged
+    assert which_one("quickstart") == (
+        None if what == "folder" else "quickstart is the packaged config; the file quickstart here holds no config"
+    )
+    Path("mine.yaml").write_text("extends: quickstart\nname: mine\n")
+    assert read_config(Path("mine.yaml")) == {**read_config(packaged), "name": "mine"}
+
+
+def test_which_of_two_configs_a_name_means_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert which_one("quickstart") is None
+    Path("quickstart.yaml").write_text("name: mine\n")
+    assert find_config("quickstart") == packaged_configs()["quickstart.yaml"]
+    assert which_one("quickstart") == "quickstart is the packaged config; the file here is quickstart.yaml"
+    assert which_one("quickstart.yaml") is None
+    Path("quickstart").write_text("name: mine\n")
+    assert find_config("quickstart") == Path("quickstart")
+    assert which_one("quickstart") == "quickstart is the file here; the packaged config is quickstart.yaml"
+    monkeypatch.chdir(packaged_configs()["quickstart.yaml"].parent)
+    assert which_one("quickstart") is None, "they are one file"
+
+
+def test_a_dead_link_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "dead.yaml").symlink_to("nowhere.yaml")
+    with pytest.raises(ConfigError, match=r"dead.yaml is a link to nowhere.yaml, which is not there"):
+        find_config(tmp_path / "dead.yaml")
+    (tmp_path / "mine.yaml").write_text("extends: dead.yaml\n")
+    with pytest.raises(ConfigError, match=r"extends: .*dead.yaml is a link to nowhere.yaml, which is not there"):
+        read_config(tmp_path / "mine.yaml")
 
 
 @pytest.mark.parametrize("name", ["nothing-of-that-name", "../tied.yaml", "x" * 5000, "a\0b", ""])

@@ -145,7 +145,8 @@ def test_a_missing_file_is_named_by_key_and_absolute_path(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError) as caught:
         count_text(text_of({"type": "text", "train": "a.txt", "validation": "b.txt", "test": "c.txt"}))
-    assert str(caught.value) == f"data.corpus.train: {tmp_path}/a.txt cannot be read: No such file or directory"
+    said = f"data.corpus.train: {tmp_path}/a.txt cannot be read: No such file or directory"
+    assert str(caught.value) == f"{said}; a.txt is stored, relative to where you start"
 
 
 def test_one_file_is_cut_into_whole_documents_in_their_order(tmp_path: Path) -> None:

@@ -412,7 +412,7 @@ def test_l10_a_full_disk_is_told_and_the_checkpoint_before_is_used(
         failed = failure_of(run, "disk", Heard(fill))
     assert str(run.directory) in str(failed)
     assert name in str(failed)
-    assert "full" in str(failed)
+    assert "File too large (is a file-size limit set?)" in str(failed)
     assert checkpoints(run) == ["step-3"], "nothing partial"
     assert whats_wrong(RunFolder(run.directory).checkpoints / "step-3") is None
     heard = Heard()

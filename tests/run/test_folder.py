@@ -149,17 +149,6 @@ def test_clearing_removes_everything_but_the_lock(tmp_path: Path) -> None:
         assert {path.name for path in store.path.iterdir()} == {"lock", "lock.json"}
 
 
-def test_clearing_broken_off_leaves_no_result_of_another_run(tmp_path: Path) -> None:
-    store = claimed(tmp_path)
-    store.finish(run_result())
-    store.checkpoints.write_text("a file cannot be removed as a folder")
-    with pytest.raises(RunError) as error:
-        store.clear()
-    assert error.value.kind == "disk"
-    assert not store.result_file.exists()
-    assert store.config_file.exists(), "what is left still says whose it is"
-
-
 _HOLD = """
 import sys, time
 from pathlib import Path

@@ -9,7 +9,8 @@ from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
 from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.variant_summary import has_split
-from tiedlm.config.base import Config, execution_keys
+from tiedlm.config.base import Config, execution_keys, file_keys
+from tiedlm.paths import may_be_same
 from tiedlm.run.result import RunResult
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
@@ -115,7 +116,8 @@ def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str
     Both as they were stored, maybe by an older version: a key that is not in one of them is null there.
     """
     one, other = _flat(mine), _flat(theirs)
-    return [key for key in dict.fromkeys([*one, *other]) if _says_what(key) and one.get(key) != other.get(key)]
+    keys = [key for key in dict.fromkeys([*one, *other]) if _says_what(key) and one.get(key) != other.get(key)]
+    return [key for key in keys if key not in _file_keys() or not may_be_same(str(one.get(key)), str(other.get(key)))]
 
 
 def _says_what(key: str) -> bool:
@@ -128,6 +130,13 @@ def _execution_keys() -> frozenset[str]:
     from tiedlm.run.config import RunConfig  # not to print what is stored, which needs no config models
 
     return frozenset(execution_keys(RunConfig))
+
+
+@cache
+def _file_keys() -> frozenset[str]:
+    from tiedlm.run.config import RunConfig  # as above
+
+    return frozenset(file_keys(RunConfig))
 
 
 def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, cast
+from functools import cache
+from typing import Annotated, Any, TypeVar, cast, get_args
 
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -12,8 +13,10 @@ from pydantic.fields import FieldInfo
 from tiedlm.config.merge import Raw as Raw
 from tiedlm.config.merge import merge as merge
 from tiedlm.config.problems import models_in, problems_in, shown
+from tiedlm.config.written import located, plain
 from tiedlm.errors import ConfigError as ConfigError
 from tiedlm.errors import Problem as Problem
+from tiedlm.paths import may_be_same
 
 
 class Config(BaseModel):
@@ -76,6 +79,14 @@ class DefaultType:
     type: str
 
 
+class NamesFile:
+    """Marks a field that holds the path of a file: one that a user wrote is absolute once it is parsed."""
+
+
+FileName = Annotated[str, BeforeValidator(located), NamesFile()]
+OptionalFileName = Annotated[str | None, BeforeValidator(located), NamesFile()]
+
+
 @dataclass(frozen=True)
 class TakesMemory:
     """Marks a field that the memory of a training step depends on, by `aspect` of its value."""
@@ -95,9 +106,27 @@ def parse(
     that an unknown one may have meant.
     """
     try:
-        return model.model_validate(raw)
+        return model.model_validate(plain(raw, _keep_their_folder(model)))
     except pydantic.ValidationError as error:
         raise ConfigError(*problems_in(error, model, raw, prefix, beside), source=source) from None
+
+
+@cache
+def _keep_their_folder(model: type[BaseModel], prefix: str = "") -> frozenset[str]:
+    """The dotted keys of fields that hold the path of a file, or a mapping that is still to be parsed."""
+    keys: set[str] = set()
+    for name, field in model.model_fields.items():
+        if _names_file(field) or _holds_any(field.annotation):
+            keys.add(prefix + name)
+        else:
+            keys |= {
+                key for held in models_in(field.annotation) for key in _keep_their_folder(held, f"{prefix}{name}.")
+            }
+    return frozenset(keys)
+
+
+def _holds_any(annotation: Any) -> bool:
+    return annotation is Any or any(map(_holds_any, get_args(annotation)))
 
 
 def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
@@ -109,6 +138,8 @@ def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
         value = getattr(config, name)
         if isinstance(value, BaseModel):
             keys |= semantic(value, f"{prefix}{name}.")
+        elif isinstance(value, str) and _names_file(field):
+            keys[prefix + name] = _StoredPath(value)
         else:
             keys[prefix + name] = value
     return keys
@@ -127,6 +158,19 @@ def execution_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
                 yield from execution_keys(held, f"{prefix}{name}.")
 
 
+def file_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """The dotted keys of the fields marked `NamesFile`, in a model and in all that it may hold."""
+    for name, field in model.model_fields.items():
+        if _names_file(field):
+            yield prefix + name
+        for held in models_in(field.annotation):
+            yield from file_keys(held, f"{prefix}{name}.")
+
+
+def _names_file(field: FieldInfo) -> bool:
+    return any(isinstance(mark, NamesFile) for mark in field.metadata)
+
+
 def _is_execution(field: FieldInfo) -> bool:
     return any(isinstance(mark, Execution) for mark in field.metadata)
 
@@ -135,9 +179,19 @@ def first_difference(one: BaseModel, other: BaseModel) -> tuple[str, object, obj
     """The first semantic key in which two configs differ, with both values; None where they mean the same run."""
     mine, theirs = semantic(one), semantic(other)
     for key in [*mine, *theirs]:
-        if mine.get(key) != theirs.get(key):
+        if not _mean_the_same(mine.get(key), theirs.get(key)):
             return key, mine.get(key), theirs.get(key)
     return None
+
+
+class _StoredPath(str):
+    """The value of a field that is marked `NamesFile`."""
+
+
+def _mean_the_same(one: object, other: object) -> bool:
+    if isinstance(one, _StoredPath) and isinstance(other, _StoredPath):
+        return may_be_same(one, other)  # runs of earlier versions have relative paths
+    return one == other
 
 
 def memory_settings(config: BaseModel) -> dict[str, object]:

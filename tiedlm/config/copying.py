@@ -12,6 +12,7 @@ from tiedlm.config.find import SCHEMA_FILE, find_config, find_packaged, is_there
 from tiedlm.config.yaml_core import load_yaml
 from tiedlm.errors import ConfigError, Problem
 from tiedlm.files import write_atomic
+from tiedlm.paths import check_file
 
 _NAME_LINE = re.compile(r"^name:[^\n#]*(?<! )", re.MULTILINE)
 _EDITOR_LINE = re.compile(rf"\A# yaml-language-server: \$schema=\S*{re.escape(SCHEMA_FILE)}$", re.MULTILINE)
@@ -74,6 +75,7 @@ def copy_config(name: str, destination: str | Path) -> Copied:
 def _keep_what_is_there(copies: dict[Path, str], first: Path) -> None:
     """Raise ConfigError where a file would be overwritten; what is extended may be there as it would be written."""
     for path, text in list(copies.items()):
+        check_file(path)
         if is_there(path) and (path == first or read_text(path) != text):
             raise ConfigError(Problem("", "is there already; nothing was copied"), source=str(path))
         if is_there(path):

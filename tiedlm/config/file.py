@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiedlm.config.find import find_packaged, is_there, near_names
+from tiedlm.config.find import find_extended, is_packaged
 from tiedlm.config.merge import Raw, merge
+from tiedlm.config.written import written_in
 from tiedlm.config.yaml_core import load_yaml
 from tiedlm.errors import ConfigError, Problem
+from tiedlm.paths import reason, working_folder
 
 MAX_BYTES = 200_000
 
@@ -23,7 +25,7 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ConfigError(Problem("", f"cannot be read: {error.strerror}"), source=source) from None
+        raise ConfigError(Problem("", f"cannot be read: {reason(error, path)}"), source=source) from None
     if len(data) > MAX_BYTES:
         raise ConfigError(Problem("", f"larger than {MAX_BYTES:,} bytes: not a config file"), source=source)
     try:
@@ -32,39 +34,42 @@ def read_text(path: Path) -> str:
         raise ConfigError(Problem("", f"not UTF-8 text (byte {error.start})"), source=source) from None
 
 
+def read_mapping(path: Path) -> Raw:
+    """The mapping in a file as it stands there; raises ConfigError."""
+    raw = load_yaml(read_text(path), str(path))
+    if not isinstance(raw, dict):
+        raise ConfigError(Problem("", "must hold a mapping of keys to values"), source=str(path))
+    return raw
+
+
 def read_config(path: Path, _above: tuple[Path, ...] = ()) -> Raw:
     """The mapping in a config file with everything it `extends` underneath.
 
-    What it extends is a path from its own folder, else the name of a config that comes with the package.
+    What it extends is a path from its own folder, else the name of a config that comes with the package. Its texts know
+    the folder that other paths in it are taken from: its own, and the working folder where it comes with the package,
+    in whose folder nothing of the user's lies.
     """
     source, resolved = str(path), path.resolve()
     if resolved in _above:
         chain = " -> ".join(item.name for item in [*_above, resolved])
         raise ConfigError(Problem("extends", f"goes in a circle: {chain}"), source=source)
-    raw = load_yaml(read_text(path), source)
-    if not isinstance(raw, dict):
-        raise ConfigError(Problem("", "must hold a mapping of keys to values"), source=source)
+    raw: Raw = written_in(read_mapping(path), working_folder() / ("" if is_packaged(path) else path.parent))
     parent = raw.pop("extends", None)
     if parent is None:
         return raw
     if not isinstance(parent, str):
         raise ConfigError(Problem("extends", f"{parent!r}: must be the name of a file"), source=source)
-    below = path.parent / parent if is_there(path.parent / parent) else find_packaged(parent)
-    if below is None:
-        near = near_names(str(path.parent / parent))
-        message = f"{path.parent / parent} does not exist, and no config of that name comes with the package{near}"
-        raise ConfigError(Problem("extends", message), source=source)
-    return merge(read_config(below, (*_above, resolved)), raw)
+    return merge(read_config(find_extended(parent, path), (*_above, resolved)), raw)
 
 
 def apply_settings(raw: Raw, settings: Sequence[str]) -> Raw:
-    """`raw` with each `dotted.key=value` laid over it; the value is parsed as in a config file."""
+    """`raw` with each `dotted.key=value` laid over it; a value is parsed as in a file in the working folder."""
     for setting in settings:
         key, equals, value = setting.partition("=")
         steps = key.strip().split(".")
         if not equals or not all(steps):
             raise ConfigError(Problem("", f"{setting!r} is not key=value"), source="--set")
-        override: Any = load_yaml(value, f"--set {key}")
+        override: Any = written_in(load_yaml(value, f"--set {key}"), working_folder())
         for step in reversed(steps):
             override = {step: override}
         raw = merge(raw, override)

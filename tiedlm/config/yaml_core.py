@@ -110,3 +110,4 @@ def _represent_text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
 
 _Dumper.add_representer(float, _represent_float)
 _Dumper.add_representer(str, _represent_text)
+_Dumper.add_multi_representer(str, _represent_text)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tiedlm.config.base import Config, Count, FromList, Size, check
+from tiedlm.config.base import Config, Count, FileName, FromList, OptionalFileName, Size, check
 from tiedlm.config.problems import shown
 
 Split = Literal["train", "validation", "test"]
@@ -32,7 +32,7 @@ def _one_file(value: object) -> object:
     return value
 
 
-TextPath = Annotated[str | None, BeforeValidator(_one_file)]
+TextPath = Annotated[OptionalFileName, BeforeValidator(_one_file)]
 
 
 class TextCorpus(Config):
@@ -41,7 +41,7 @@ class TextCorpus(Config):
     type: Literal["text"]
     """Files of UTF-8 text."""
     train: TextPath = None
-    """File of the train split (.txt, .gz), relative to where tiedlm is started."""
+    """File of the train split (.txt, .gz), relative to the config file that says it."""
     validation: TextPath = None
     """File of the validation split."""
     test: TextPath = None
@@ -137,8 +137,8 @@ class FileTokenizer(Config):
 
     type: Literal["file"]
     """Any tokenizer.json."""
-    path: str
-    """The tokenizer.json, relative to where tiedlm is started."""
+    path: FileName
+    """The tokenizer.json, relative to the config file that says it."""
     end_of_text: str | None = None
     """The token that stands between documents; null: looked for."""
 

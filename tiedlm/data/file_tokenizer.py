@@ -15,6 +15,7 @@ from tiedlm.data.documents import Row
 from tiedlm.data.library_tokenizer import LibraryTokenizer
 from tiedlm.data.tokenizer import Piece, Tokens, batches_of, pieces, tokens_of
 from tiedlm.files import write_atomic
+from tiedlm.paths import reason, user_path
 
 COMMON_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>", "[SEP]")
 """What well-known tokenizers call the end of text."""
@@ -94,19 +95,19 @@ def _bounded(documents: Iterator[Piece]) -> Iterator[Piece]:
 
 def read_file(config: FileTokenizer) -> bytes:
     """The bytes of the file that `config` names; raises ConfigError."""
-    path = Path(config.path).expanduser().absolute()
+    path = user_path(config.path, _PATH)
     if path.is_dir():
         inside = path / FILE
         way_out = (
             f"give the file in it: {inside}" if inside.is_file() else f"there is no {FILE} in it; give such a file"
         )
         raise ConfigError(Problem(_PATH, f"{path} is a folder; {way_out}"))
-    if path.exists() and not path.is_file():  # a pipe or a device, which might never end
-        raise ConfigError(Problem(_PATH, f"{path} is no ordinary file"))
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device, which might never end
+            raise ConfigError(Problem(_PATH, f"{path} is no ordinary file"))
         return path.read_bytes()
     except OSError as error:
-        raise ConfigError(Problem(_PATH, f"{path} cannot be read: {error.strerror or error}")) from None
+        raise ConfigError(Problem(_PATH, f"{path} cannot be read: {reason(error, path)}")) from None
 
 
 def _build(description: bytes, config: FileTokenizer) -> Any:

@@ -1,6 +1,5 @@
 """Text data sets of the Hugging Face hub, through the `datasets` library and its own cache."""
 
-import errno
 import pickle
 import re
 import time
@@ -18,6 +17,7 @@ from tiedlm.data.documents import Row, Text, rows_of
 from tiedlm.data.hub_access import BUSY, datasets_cache, endpoint, is_offline, prepare_library, status_of
 from tiedlm.data.slices import Slice, parse_slices, refuse_overlapping
 from tiedlm.errors import RunError
+from tiedlm.paths import is_full
 from tiedlm.talk import Talk
 
 _WAITS = (1.0, 2.0, 4.0)
@@ -220,7 +220,7 @@ def _explained(error: Exception, source: HubSource) -> ConfigError | RunError:
         return ConfigError(Problem("data.corpus.id", f"no data set {source.id!r} at {endpoint()} that you may read"))
     if is_offline() or "LocalEntryNotFoundError" in text or "Couldn't reach" in text:
         return _out_of_reach(source)
-    full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+    full = isinstance(error, OSError) and is_full(error)
     return RunError(
         "disk" if full else "download",
         f"{source.label} could not be had from {endpoint()}: {text[:300]}\n"

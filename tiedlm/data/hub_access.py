@@ -9,6 +9,7 @@ import urllib.request
 from pathlib import Path
 
 from tiedlm.config.base import ConfigError, Problem
+from tiedlm.paths import user_path
 from tiedlm.talk import Talk
 
 BUSY = {429, 500, 502, 503, 504}
@@ -21,7 +22,8 @@ def datasets_cache() -> Path:
     """Where `datasets` keeps its Arrow files, without importing it (which takes longer than a warm start may)."""
     environment = os.environ
     home = environment.get("HF_HOME") or Path(environment.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
-    return Path(environment.get("HF_DATASETS_CACHE") or Path(home, "datasets")).expanduser()
+    chosen = environment.get("HF_DATASETS_CACHE")
+    return user_path(chosen, "HF_DATASETS_CACHE") if chosen else user_path(Path(home, "datasets"), "HF_HOME")
 
 
 def prepare_library(talk: Talk) -> None:

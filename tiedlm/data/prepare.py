@@ -23,6 +23,7 @@ from tiedlm.data.tokenizer import Tokenizer
 from tiedlm.data.tokens import META, TokensMeta, WrittenSplit, clear, read_meta, write_meta, write_split
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
+from tiedlm.paths import reason
 from tiedlm.talk import SILENT, Talk, Update
 
 __all__ = ["PreparedData", "SplitTokens", "check_prepared", "find_prepared", "prepare", "reopen"]
@@ -59,7 +60,9 @@ def _open(request: "_Request", talk: Talk, *, verify: bool, needs_overlap: bool)
     except OSError as error:
         if found:  # all but the overlap is there, and nothing can be written
             return found
-        raise RunError("disk", f"{request.cache_dir} cannot be used as a cache: {error}") from error
+        where = f"{error.filename}: " if error.filename else ""
+        why = reason(error, Path(error.filename or request.cache_dir))
+        raise RunError("disk", f"{request.cache_dir} cannot be used as a cache: {where}{why}") from error
 
 
 def find_prepared(config: DataConfig, cache_dir: Path, *, verify: bool = False) -> PreparedData | None:

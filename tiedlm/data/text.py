@@ -14,6 +14,7 @@ from tiedlm.data.corpus import Details, Evidence
 from tiedlm.data.counting import TextCounts
 from tiedlm.data.documents import Row, Text, mark_documents
 from tiedlm.data.plain_text import refuse_equal, refuse_unless_plain
+from tiedlm.paths import reason, user_path, working_folder
 from tiedlm.talk import Talk
 
 _GZIP = b"\x1f\x8b"
@@ -26,6 +27,13 @@ class TextFile:
     key: str
     path: Path
     documents: Documents
+
+    def unreadable(self, error: OSError) -> str:
+        """Why it cannot be read; a run of earlier versions may have a relative path."""
+        if self.path.is_absolute():
+            return f"{self.path} cannot be read: {reason(error, self.path)}"
+        path = working_folder() / self.path
+        return f"{path} cannot be read: {reason(error, path)}; {self.path} is stored, relative to where you start"
 
     def sha256(self) -> str:
         """Of the file as it lies there."""
@@ -88,7 +96,7 @@ class TextFiles:
         self._fractions = config.fractions
         named = {name: getattr(config, name) for name in ("file", *SPLITS)}
         self._files = {
-            name: TextFile(f"data.corpus.{name}", Path(path).expanduser().absolute(), config.documents)
+            name: TextFile(f"data.corpus.{name}", user_path(path, f"data.corpus.{name}"), config.documents)
             for name, path in named.items()
             if path is not None
         }
@@ -149,11 +157,11 @@ def _too_few(file: TextFile, num_documents: int) -> str:
 @contextmanager
 def _readable(file: TextFile) -> Iterator[None]:
     """Say of a file that cannot be read which key names it, where it was looked for and why."""
-    if file.path.exists() and not (file.path.is_file() or file.path.is_dir()):  # a pipe or device might never end
-        raise ConfigError(Problem(file.key, f"{file.path} is no ordinary file"))
     try:
+        if file.path.exists() and not (file.path.is_file() or file.path.is_dir()):  # a pipe or device might never end
+            raise ConfigError(Problem(file.key, f"{file.path} is no ordinary file"))
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ConfigError(Problem(file.key, f"{file.path} is no whole gzip file: {error}")) from None
     except OSError as error:
-        raise ConfigError(Problem(file.key, f"{file.path} cannot be read: {error.strerror or error}")) from None
+        raise ConfigError(Problem(file.key, file.unreadable(error))) from None

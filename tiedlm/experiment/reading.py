@@ -10,11 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse
 from tiedlm.config.file import apply_settings, read_config
 from tiedlm.config.find import find_config
+from tiedlm.config.written import written_in
 from tiedlm.experiment.baseline import default_baseline
 from tiedlm.experiment.config import EXPERIMENT_KEYS, Experiment, ExperimentKeys
 from tiedlm.experiment.grid import axes, check_seeds, holds, points, search
 from tiedlm.experiment.variant import WrittenVariant
 from tiedlm.model.config import ModelConfig, ShapeConfig
+from tiedlm.paths import working_folder
 from tiedlm.run.config import RunConfig, Seed
 
 ConfigSource = str | Path | Raw
@@ -32,6 +34,7 @@ def load_experiment(config: ConfigSource, settings: Sequence[str] = ()) -> Exper
 
 def experiment_from(raw: Raw, source: str = "", settings: Sequence[str] = ()) -> Experiment:
     """The experiment that the mapping in a file describes; raises ConfigError with everything that is wrong."""
+    raw = written_in(raw, working_folder())
     of_runs = [setting for setting in settings if not _is_of_experiment(setting)]
     raw = apply_settings(raw, list(filter(_is_of_experiment, settings)))
     base = {key: value for key, value in raw.items() if key not in EXPERIMENT_KEYS}

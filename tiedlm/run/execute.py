@@ -47,6 +47,7 @@ def execute(
         done = folder.result()
         if done is not None:
             return done
+        folder.check_places()
         with _failure_stored(run, folder):
             return _Execution(run, folder, cache_dir, talk, siblings).carry_out()
 

@@ -5,7 +5,8 @@ at once: where it is, the run is complete) or failure.json. Where the folder its
 """
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,10 +14,11 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from tiedlm.config.base import Config, ConfigError, Problem, Raw, first_difference, parse
-from tiedlm.config.file import read_config
+from tiedlm.config.file import read_mapping
 from tiedlm.config.yaml_core import dump_yaml
 from tiedlm.errors import RunError
-from tiedlm.files import write_atomic
+from tiedlm.files import remove, remove_folder, write_atomic
+from tiedlm.paths import check_folder
 from tiedlm.run.config import RunConfig
 from tiedlm.run.layout import Layout
 from tiedlm.run.lock import LOCK_FILE, hold
@@ -25,6 +27,8 @@ from tiedlm.run.result import RunFailure, RunResult
 from tiedlm.run.token_types import VOCABULARY_FILE
 from tiedlm.talk import SILENT, Talk
 
+_ASIDE = ".cleared.part"
+"""Where what `clear` removes is for a moment."""
 Record = TypeVar("Record", bound=Config)
 
 
@@ -52,7 +56,7 @@ class RunFolder:
         """The resolved config; ConfigError where the folder holds no run."""
         if not self.config_file.is_file():
             raise ConfigError(Problem("", f"{self.path} holds no run (no config.yaml)"))
-        return parse(RunConfig, read_config(self.config_file), str(self.config_file))
+        return parse(RunConfig, read_mapping(self.config_file), str(self.config_file))
 
     def made_with(self) -> RunConfig:
         """The config; of a complete run from its result, whose JSON is read sooner than YAML. Raises RunError too."""
@@ -63,8 +67,15 @@ class RunFolder:
         """Write the config, or check that the run already here is the same; ConfigError names the first difference."""
         self.check_identity(config)
         if not self._is_taken():
-            write_atomic(self.config_file, dump_yaml(config.model_dump(mode="json")))
+            self._write(config)
             self.failure_file.unlink(missing_ok=True)
+            return
+        stored = self.config()
+        if stored.data != config.data:  # the same text, with the relative path of an earlier version
+            self._write(stored.model_copy(update={"data": config.data}))
+
+    def _write(self, config: RunConfig) -> None:
+        write_atomic(self.config_file, dump_yaml(config.model_dump(mode="json")))
 
     def _is_taken(self) -> bool:
         """Whether there is a run here that could be lost: any but one that failed before it saved anything."""
@@ -106,30 +117,42 @@ class RunFolder:
 
     def drop_checkpoints(self) -> None:
         """Remove the weights of a complete run; raises RunError("disk")."""
-        import shutil
-
         try:
-            shutil.rmtree(self.checkpoints)
+            remove_folder(self.checkpoints)
         except OSError as error:
             raise RunError("disk", f"{self.checkpoints} could not be removed: {error}") from error
+
+    def check_places(self) -> None:
+        """Raise RunError("disk") where a link leads nowhere, or a file stands, in place of a folder of the run."""
+        for place in self._folders:
+            try:
+                check_folder(place)
+            except ConfigError as error:
+                raise RunError("disk", f"{error}; --fresh removes it") from None
 
     def clear(self) -> None:
         """Remove what an earlier run left, the lock aside; raises RunError("disk").
 
-        The result goes first and the config last: when this is interrupted, what is left is no complete run, and its
-        config still says which run it was.
+        It is moved aside first, the result before the rest, and back again where any of it cannot be moved. The config
+        goes last: what is left of an interrupted one is no complete run, and its config says which run it was.
         """
-        import shutil
-
+        aside = self.path / _ASIDE
         try:
-            self.result_file.unlink(missing_ok=True)
-            for folder in (self.checkpoints, self.path / "evaluation", *(self.path / name for name in LOGGERS)):
-                if folder.exists():
-                    shutil.rmtree(folder)
-            for file in (self.failure_file, self.metrics_file, self.config_file):
-                file.unlink(missing_ok=True)
+            aside.mkdir(exist_ok=True)
+            _move([self.result_file, *self._folders, self.failure_file, self.metrics_file], aside)
         except OSError as error:
-            raise RunError("disk", f"{self.path} could not be cleared: {error}") from error
+            message = f"{self.path} could not be cleared, and is as it was: {error.filename}: {error.strerror}"
+            raise RunError("disk", message) from error
+        try:
+            remove(aside)
+            self.config_file.unlink(missing_ok=True)
+        except OSError as error:
+            message = f"{self.path} could not be cleared: what is left is in {aside}: {error.strerror}"
+            raise RunError("disk", message) from error
+
+    @property
+    def _folders(self) -> list[Path]:
+        return [self.checkpoints, self.path / "evaluation", *(self.path / name for name in LOGGERS)]
 
     @contextmanager
     def lock(self, talk: Talk = SILENT) -> Iterator[None]:
@@ -147,7 +170,21 @@ class RunFolder:
         """Remove what a process that was killed had begun to write."""
         for folder in (self.path, self.path / "evaluation"):
             for left in folder.glob(".*.part"):
-                left.unlink(missing_ok=True)
+                remove(left)
+
+
+def _move(places: Sequence[Path], folder: Path) -> None:
+    """Move those that are there, links as links, into a folder; all back, the last first, where one cannot be moved."""
+    moved: list[Path] = []
+    try:
+        for place in places:
+            if os.path.lexists(place):
+                place.rename(folder / place.name)
+                moved.append(place)
+    except OSError:
+        for place in reversed(moved):
+            (folder / place.name).rename(place)
+        raise
 
 
 def to_json(document: Any) -> str:
@@ -174,6 +211,12 @@ def run_folders(experiment_dir: Path) -> list[RunFolder]:
     """Every run under an experiment's folder, by variant and seed number."""
     folders = map(RunFolder, Layout(experiment_dir).run_dirs())
     return [folder for folder in folders if folder.config_file.is_file()]
+
+
+def holds_runs(folder: Path) -> bool:
+    """Whether a folder is that of a run or of an experiment, by what lies in it."""
+    run = RunFolder(folder)
+    return run.config_file.is_file() or run.result_file.is_file() or Layout(folder).has_runs()
 
 
 def newest_experiment(runs_dir: Path) -> Path | None:

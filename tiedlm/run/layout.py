@@ -51,6 +51,10 @@ class Layout:
 
         return sorted(self.experiment_dir.glob("*/seed-*"), key=order)
 
+    def has_runs(self) -> bool:
+        """Whether any run is on disk, of the tuning search too."""
+        return any(any(self.experiment_dir.glob(pattern)) for pattern in ("*/seed-*", f"{_TUNING}/*/*/seed-*"))
+
 
 def variant_of(run_dir: Path) -> str:
     """The variant whose run a folder holds."""

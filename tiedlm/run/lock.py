@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
+from tiedlm.paths import reason
 from tiedlm.talk import Talk
 
 LOCK_FILE = "lock"
@@ -44,8 +45,8 @@ def hold(folder: Path, talk: Talk, when_held: Callable[[], None]) -> Iterator[No
         raise RunError("busy", f"{folder} is in use by {_name_of(holder)}") from None
     except (OSError, RunError) as error:
         lock.release()
-        message = f"{folder} cannot be used: {error} (disk full, or no right to write?)"
-        raise RunError("disk", message) from error
+        why = reason(error, Path(error.filename or folder)) if isinstance(error, OSError) else error
+        raise RunError("disk", f"{folder} cannot be used: {why}") from error
     try:
         yield
     finally:

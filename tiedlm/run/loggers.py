@@ -12,6 +12,7 @@ from typing import Any
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
+from tiedlm.paths import reason
 from tiedlm.run.journal import Record
 from tiedlm.training.record import StepRecord
 
@@ -85,8 +86,8 @@ def _disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or error
-        raise RunError("disk", f"{KEY}: could not be written: {reason} (disk full, or no right to write?)") from error
+        why = reason(error, Path(error.filename or "."))
+        raise RunError("disk", f"{KEY}: could not be written: {why}") from error
 
 
 def check_loggers(names: Sequence[str]) -> None:

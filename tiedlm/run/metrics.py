@@ -7,6 +7,7 @@ from typing import Any
 
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
+from tiedlm.paths import reason
 from tiedlm.run.journal import Record, ValidationRecord
 from tiedlm.run.result import CurvePoint
 from tiedlm.training.record import StepRecord
@@ -29,8 +30,7 @@ class MetricsFile:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(_to_line(record), allow_nan=False) + "\n")
         except OSError as error:
-            message = f"{self.path} could not be written: {error.strerror or error} (disk full, or no right to write?)"
-            raise RunError("disk", message) from error
+            raise RunError("disk", f"{self.path} could not be written: {reason(error, self.path)}") from error
 
     def flush(self) -> None:
         """Nothing to do: every line is written as it is added."""

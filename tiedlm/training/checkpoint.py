@@ -23,7 +23,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tiedlm.errors import RunError
-from tiedlm.files import permit, sync_folder
+from tiedlm.files import permit, remove_folder, sync_folder
+from tiedlm.paths import reason
 from tiedlm.talk import Talk
 
 _NAME = re.compile(r"step-(\d+)")
@@ -63,26 +64,34 @@ def save(folder: Path, snapshot: Snapshot, keep_last: int) -> Path:
     partial = folder / f".{final.name}.part"
     try:
         for abandoned in folder.glob(".step-*.part"):  # by a process that was killed while it saved
-            shutil.rmtree(abandoned)
+            remove_folder(abandoned)
         partial.mkdir(parents=True)
         save_file({name: tensor.contiguous() for name, tensor in snapshot.weights.items()}, partial / _FILES[0])
-        torch.save(snapshot.optimizer, partial / _FILES[1])
+        with (partial / _FILES[1]).open("wb") as file:  # not by name: the error would not tell what the system said
+            torch.save(snapshot.optimizer, file)
         if snapshot.state is not None:
             save_file({"state": snapshot.state.contiguous()}, partial / _STATE)
         counters = {**snapshot.progress, "tokens_sha256": snapshot.tokens_sha256, _VALIDATION: snapshot.validation}
         (partial / _FILES[2]).write_text(json.dumps(counters, indent=1), encoding="utf-8")
         _write_manifest(partial)
-        if final.exists():
-            shutil.rmtree(final)
+        remove_folder(final)
         partial.rename(final)
         sync_folder(folder)
         rotate(folder, snapshot.step, keep_last)
     except (OSError, SafetensorError, RuntimeError) as error:  # torch.save reports a full disk as RuntimeError
         shutil.rmtree(partial, ignore_errors=True)
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-        message = f"checkpoint {final} could not be written: {reason} (is the disk full, or a file-size limit set?)"
+        message = f"checkpoint {final} could not be written: {_reason(error, final)}"
         raise RunError("disk", message, snapshot.step) from error
     return final
+
+
+def _reason(error: Exception, path: Path) -> str:
+    """Why it could not be written: the system's own error, which torch keeps beside its error and safetensors in it."""
+    behind = error if isinstance(error, OSError) else error.__context__
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    if number:
+        behind = OSError(int(number[1]), os.strerror(int(number[1])))
+    return reason(behind, path) if isinstance(behind, OSError) else str(error).splitlines()[0]
 
 
 def load_newest(folder: Path, talk: Talk, *, optimizer: bool = True) -> Snapshot | None:
@@ -191,7 +200,7 @@ def rotate(folder: Path, newest: int, keep_last: int) -> None:
     best = min(scores, key=lambda step: (scores[step], -step), default=None)
     try:
         for path in [*later, *(path for step, path in earlier[keep_last:] if step != best)]:
-            shutil.rmtree(path)
+            remove_folder(path)
     except OSError as error:
         raise RunError("disk", f"{folder}: an old checkpoint could not be removed: {error}", newest) from error
 
