@@ -316,7 +316,7 @@ def test_a_text_that_changed_since_the_stop_is_not_trained_on(tmp_path: Path) ->
     text.write_text(text.read_text().replace("Paragraph 3", "Paragraph 8"))
     with pytest.raises(ConfigError, match="--fresh") as error:
         carry_out(run)
-    assert error.value.problems[0].key == "data"
+    assert error.value.problems[0].key == "data.corpus.file"
     assert checkpoints(run) == ["step-3"]
     carry_out(run, fresh=True)
 

@@ -57,6 +57,11 @@ class Execution:
 
 
 @dataclass(frozen=True)
+class ContentPath:
+    """Marks a field that names a file: part of a run's identity is its content (tiedlm/data/identity), not its path."""
+
+
+@dataclass(frozen=True)
 class TakesMemory:
     """Marks a field that the memory of a training step depends on, by `aspect` of its value."""
 
@@ -81,10 +86,10 @@ def parse(
 
 
 def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
-    """The flat dotted keys that say what a run computes; fields marked `Execution` are left out."""
+    """The flat dotted keys that say what a run computes; fields marked `Execution` or `ContentPath` are left out."""
     keys: dict[str, Any] = {}
     for name, field in type(config).model_fields.items():
-        if _is_execution(field):
+        if any(isinstance(mark, Execution | ContentPath) for mark in field.metadata):
             continue
         value = getattr(config, name)
         if isinstance(value, BaseModel):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tiedlm.config.base import Config, Count, FromList, Size, check
+from tiedlm.config.base import Config, ContentPath, Count, FromList, Size, check
 from tiedlm.config.problems import shown
 
 Split = Literal["train", "validation", "test"]
@@ -27,10 +27,10 @@ class TextCorpus(Config):
     """Files of UTF-8 text (also .gz): one a split, or one `file` cut by `fractions` of whole documents."""
 
     type: Literal["text"]
-    train: str | None = None
-    validation: str | None = None
-    test: str | None = None
-    file: str | None = None
+    train: Annotated[str | None, ContentPath()] = None
+    validation: Annotated[str | None, ContentPath()] = None
+    test: Annotated[str | None, ContentPath()] = None
+    file: Annotated[str | None, ContentPath()] = None
     fractions: Annotated[tuple[float, float, float], FromList] = (0.9, 0.05, 0.05)
     documents: Documents = "paragraphs"
 
@@ -102,7 +102,7 @@ class FileTokenizer(Config):
     """Any tokenizer.json; `end_of_text` names the token that stands between documents (null: looked for)."""
 
     type: Literal["file"]
-    path: str
+    path: Annotated[str, ContentPath()]
     end_of_text: str | None = None
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.data.bpe_tokenizer import FILE
 from tiedlm.data.config import FileTokenizer
 from tiedlm.data.documents import Row
 from tiedlm.data.library_tokenizer import LibraryTokenizer
 from tiedlm.data.tokenizer import Piece, Tokens, batches_of, pieces, tokens_of
+from tiedlm.data.tokenizer_files import TOKENIZER_JSON
 from tiedlm.files import write_atomic
 
 COMMON_ENDS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>", "[SEP]")
@@ -50,11 +50,11 @@ class TokenizerFile(LibraryTokenizer):
     @classmethod
     def load(cls, config: FileTokenizer, folder: Path) -> "TokenizerFile":
         """What `save` wrote."""
-        return cls((folder / FILE).read_bytes(), config)
+        return cls((folder / TOKENIZER_JSON).read_bytes(), config)
 
     def save(self, folder: Path) -> None:
         """The file as it was."""
-        write_atomic(folder / FILE, self._description)
+        write_atomic(folder / TOKENIZER_JSON, self._description)
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text; a document that does not decode to itself counts as lost."""

@@ -10,9 +10,13 @@ from typing import Any
 import filelock
 import pydantic
 
-from tiedlm.data.build_tokenizer import tokenizer_identity, train_tokenizer
+from tiedlm.data.build_tokenizer import (
+    load_tokenizer,
+    saved_tokenizer_identity,
+    tokenizer_identity,
+    train_tokenizer,
+)
 from tiedlm.data.config import SPLITS, DataConfig, Split
-from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord, Evidence, refuse_empty
 from tiedlm.data.counting import TextCounts, count_text
 from tiedlm.data.documents import Row, Text
@@ -31,16 +35,24 @@ POLICY = 2
 """Raised whenever reading, counting or tokenizing changes, so that what older code stored is not used."""
 
 
-def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
+def prepare(
+    config: DataConfig,
+    cache_dir: Path,
+    talk: Talk = SILENT,
+    *,
+    verify: bool = False,
+    tokenizer_dir: Path | None = None,
+) -> PreparedData:
     """The tokens of a config, from the cache where they are there and whole, else made and stored.
 
     With `verify` those in the cache are compared with their hashes first, which takes about two seconds a GB.
+    The tokenizer is the one saved in `tokenizer_dir` where that is given; nothing is learned then.
     Raises ConfigError where the request cannot be met, RunError where text cannot be had or stored.
     """
-    found = find_prepared(config, cache_dir, verify=verify)
+    request = _Request(config, cache_dir, tokenizer_dir)
+    found = request.find(verify=verify)
     if found:
         return found
-    request = _Request(config, cache_dir)
     try:
         return request.open(*_make(request, talk, verify))
     except OSError as error:
@@ -49,9 +61,7 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify:
 
 def find_prepared(config: DataConfig, cache_dir: Path, *, verify: bool = False) -> PreparedData | None:
     """What `prepare` would give, where it is in the cache already; the text itself is not read."""
-    request = _Request(config, cache_dir)
-    counts, meta = request.stored(verify=verify)
-    return request.open(counts, meta, []) if counts and meta else None
+    return _Request(config, cache_dir).find(verify=verify)
 
 
 def check_prepared(config: DataConfig, cache_dir: Path) -> TokensMeta | None:
@@ -62,11 +72,22 @@ def check_prepared(config: DataConfig, cache_dir: Path) -> TokensMeta | None:
 class _Request:
     """A config and the places in the cache that belong to it."""
 
-    def __init__(self, config: DataConfig, cache_dir: Path) -> None:
+    def __init__(self, config: DataConfig, cache_dir: Path, tokenizer_dir: Path | None = None) -> None:
         self.config = config
         self.corpus = open_corpus(config.corpus)
         self._cache_dir = cache_dir
-        self._tokenizer = tokenizer_identity(config.tokenizer)
+        self._tokenizer_dir = tokenizer_dir
+        self._tokenizer = (
+            tokenizer_identity(config.tokenizer)
+            if tokenizer_dir is None
+            else saved_tokenizer_identity(config.tokenizer, tokenizer_dir)
+        )
+
+    def tokenizer(self, rows: Iterable[Row]) -> Tokenizer:
+        """The tokenizer that was saved, or one learned from the `rows` of the train split where it learns."""
+        if self._tokenizer_dir is not None:
+            return load_tokenizer(self.config.tokenizer, self._tokenizer_dir)
+        return train_tokenizer(self.config.tokenizer, rows)
 
     def counts_file(self, evidence: Evidence) -> Path:
         """Where the counts of a text are kept, named by what tells that text from any other."""
@@ -86,6 +107,11 @@ class _Request:
         """What the cache knows of the text and of its tokens."""
         counts = self.stored_counts()
         return counts, read_meta(self.folder(counts), verify=verify) if counts else None
+
+    def find(self, *, verify: bool) -> PreparedData | None:
+        """What the cache has, opened; the text itself is not read."""
+        counts, meta = self.stored(verify=verify)
+        return self.open(counts, meta, []) if counts and meta else None
 
     def folder(self, counts: TextCounts) -> Path:
         """Where the tokens of a text are kept, named by everything that determines them."""
@@ -115,7 +141,7 @@ def _make(request: _Request, talk: Talk, verify: bool) -> tuple[TextCounts, Toke
             if (folder / META).exists():
                 notes.append(f"the tokens in {folder} were damaged and have been made again")
             clear(folder)
-            tokenizer, written = _tokenize(request.config.tokenizer, text, counts, folder, talk)
+            tokenizer, written = _tokenize(request, text, counts, folder, talk)
             if request.corpus.evidence() != evidence:
                 message = f"{request.corpus.label} changed while it was read; start again once it is settled"
                 raise RunError("busy", message)
@@ -126,11 +152,11 @@ def _make(request: _Request, talk: Talk, verify: bool) -> tuple[TextCounts, Toke
 
 
 def _tokenize(
-    config: TokenizerConfig, text: Text, counts: TextCounts, folder: Path, talk: Talk
+    request: _Request, text: Text, counts: TextCounts, folder: Path, talk: Talk
 ) -> tuple[Tokenizer, dict[Split, WrittenSplit]]:
     sizes = {split: counts.splits[split].bytes for split in SPLITS}
     with talk.progress("learning the tokenizer", sizes["train"]) as update:
-        tokenizer = train_tokenizer(config, _watched(text["train"], sizes["train"], update))
+        tokenizer = request.tokenizer(_watched(text["train"], sizes["train"], update))
     written: dict[Split, WrittenSplit] = {}
     for split in SPLITS:
         with talk.progress(f"tokenizing {split}", sizes[split]) as update:

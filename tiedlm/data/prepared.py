@@ -13,9 +13,12 @@ from tiedlm.data.config import SPLITS, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord
 from tiedlm.data.counting import SplitCounts, TextCounts
+from tiedlm.data.identity import DataRecord, sha256_of
 from tiedlm.data.kinds import shapes_of
 from tiedlm.data.tokenizer import Ids, Tokenizer
+from tiedlm.data.tokenizer_files import tokenizer_files
 from tiedlm.data.tokens import FREQUENCIES, TokensMeta, read_ids
+from tiedlm.files import write_atomic
 
 
 @dataclass(frozen=True)
@@ -64,20 +67,36 @@ class PreparedData:
 
     def encode(self, text: str) -> list[int]:
         """The ids of `text`, with no end of text after it."""
-        return self._tokenizer.encode(text)
+        return self.tokenizer.encode(text)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`."""
-        return self._tokenizer.decode(ids)
+        return self.tokenizer.decode(ids)
 
     def shapes(self) -> npt.NDArray[np.uint8] | None:
         """What each type is a piece of (see tiedlm/data/kinds), (V,); None where its tokenizer does not show it."""
-        spellings = self._tokenizer.spellings()
+        spellings = self.tokenizer.spellings()
         return None if spellings is None else shapes_of(spellings)
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer that the text was cut with."""
         return load_tokenizer(self._tokenizer_config, self._folder)
+
+    def record(self) -> DataRecord:
+        """What a run stores of its text and its tokenizer."""
+        files = {name: sha256_of(self._folder / name) for name in tokenizer_files(self._tokenizer_config)}
+        return DataRecord(
+            corpus=self.corpus.sha256,
+            tokens=self.tokens_sha256,
+            details=self.corpus.details,
+            tokenizer=files,
+        )
+
+    def save_tokenizer(self, folder: Path) -> None:
+        """Write the files that `load_tokenizer` reads; raises RunError("disk")."""
+        for name in tokenizer_files(self._tokenizer_config):
+            write_atomic(folder / name, (self._folder / name).read_bytes())
 
 
 def open_prepared(
