@@ -57,7 +57,7 @@ def _named(seeds: list[int]) -> str:
 
 
 def _machine_differences(variant: RunResult, baseline: RunResult) -> Iterator[str]:
-    mine, theirs = _machine(variant), _machine(baseline)
+    mine, theirs = machine_of(variant), machine_of(baseline)
     for what in mine | theirs:
         if mine.get(what) != theirs.get(what):
             yield f"{what} differs: {mine.get(what)} against {theirs.get(what)}"
@@ -70,7 +70,8 @@ def _machine_differences(variant: RunResult, baseline: RunResult) -> Iterator[st
             )
 
 
-def _machine(run: RunResult) -> dict[str, str]:
+def machine_of(run: RunResult) -> dict[str, str]:
+    """What a run was computed with and rounds by, in words; the name of the host is no part of it."""
     effective = run.effective
     kind = effective.device.partition(":")[0]  # cuda:0 and cuda:1 of one model count as equal
     machine = {
@@ -92,14 +93,15 @@ def _text_difference(variant: RunResult, baseline: RunResult) -> Iterator[str]:
     if variant.hashes.corpus != baseline.hashes.corpus:
         yield f"the corpus differs: {variant.corpus.caption} against {baseline.corpus.caption}, or another text of it"
     elif variant.hashes.tokens != baseline.hashes.tokens:
-        yield f"the tokens differ: {_tokens(variant)} against {_tokens(baseline)}"
+        yield f"the tokens differ: {tokens_in_words(variant)} against {tokens_in_words(baseline)}"
     elif variant.tokens_seen != baseline.tokens_seen:
         yield f"the length of training differs: {variant.tokens_seen:,} tokens against {baseline.tokens_seen:,}"
     elif variant.hashes.batches != baseline.hashes.batches:
         yield "the batches differ"
 
 
-def _tokens(run: RunResult) -> str:
+def tokens_in_words(run: RunResult) -> str:
+    """The tokenizer, with the hash of the tokens that it cut the text into."""
     return f"{run.corpus.tokenizer} ({run.hashes.tokens[:8]})"
 
 
