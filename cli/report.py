@@ -40,13 +40,13 @@ def report(
     debug: options.Debug = False,
 ) -> None:
     """Print or write a stored comparison. Nothing is computed."""
-    from tiedlm.comparison.comparison import load_comparison
+    from tiedlm.comparison.load_report import load_report
 
     given = {"--html": html, "--markdown": markdown, "--csv": csv, "--latex": latex}
     files = {option: file for option, file in given.items() if file is not None}
     _refuse_two_documents(files, as_json)
     _refuse_a_place_that_is_taken(files, experiment)
-    comparison = load_comparison(experiment)
+    comparison = load_report(experiment)
     if plots is not None:
         _write_plots(comparison, plots)
     for option, file in files.items():

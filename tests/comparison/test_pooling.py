@@ -1,12 +1,15 @@
 """A mean over seeds is of runs that were made in one way, on one text; others are named and make no figure."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.finished_runs import effective, hashes, run_result, split_result, summarize
+from tests.support.finished_runs import effective, example_comparison, hashes, run_result, split_result, summarize
+from tiedlm.comparison.comparison import load_comparison, store_comparison
 from tiedlm.comparison.finished_runs import FinishedRuns
-from tiedlm.comparison.pooling import UnlikeRunsError, check_alike
+from tiedlm.comparison.load_report import load_report
+from tiedlm.comparison.pooling import UnlikeRunsError, check_alike, check_stored_alike
 from tiedlm.comparison.question import Question
 from tiedlm.config.base import ConfigError
 from tiedlm.run.result import RunResult
@@ -92,3 +95,18 @@ def test_many_runs_are_counted_and_not_all_named() -> None:
 def test_every_comparison_is_made_of_runs_that_are_alike() -> None:
     with pytest.raises(ConfigError, match="no figure is made of them together"):
         FinishedRuns.of(pairs_of({"hashes": hashes(1, tokens="x")}), Question("example", "untied", ("tied", "untied")))
+
+
+def test_what_an_older_version_stored_without_looking_is_not_reported(tmp_path: Path) -> None:
+    stored = example_comparison(2)
+    store_comparison(stored, tmp_path)
+    assert load_report(tmp_path) == stored
+    check_stored_alike(stored.model_copy(update={"corpus": None}))
+    for variant in stored.variants:
+        first, second = variant.runs
+        second = second.model_copy(update={"hashes": hashes(1, **OTHER_TEXT)})
+        variant.runs[:] = [first, second]
+    store_comparison(stored, tmp_path)
+    with pytest.raises(UnlikeRunsError, match="tied seed 1, untied seed 1"):
+        load_report(tmp_path)
+    assert load_comparison(tmp_path) == stored, "it can still be read"

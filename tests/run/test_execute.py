@@ -350,7 +350,9 @@ def test_tied_and_untied_start_alike_and_see_the_same_batches(tmp_path: Path) ->
 
 def test_a_copy_has_the_tied_first_loss_to_the_last_bit(tmp_path: Path) -> None:
     tied = carry_out(small_run(tmp_path))
-    copied = carry_out(small_run(tmp_path, "variants.untied.model.tying={type: untied, output_init: copy}", variant="untied"))
+    copied = carry_out(
+        small_run(tmp_path, "variants.untied.model.tying={type: untied, output_init: copy}", variant="untied")
+    )
     assert copied.first_loss == tied.first_loss
     assert copied.last_loss != tied.last_loss
     assert copied.parameters.total == tied.parameters.total + V * 16

@@ -1,10 +1,10 @@
 """How equal two runs were: what a difference between them can be put down to. Free of torch."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from tiedlm.config.base import Config
-from tiedlm.run.result import RunResult
+from tiedlm.run.result import Effective, RunResult
 
 Level = Literal["start+batches", "batches", "none"]
 _LEVELS: tuple[Level, ...] = ("none", "batches", "start+batches")  # weakest first
@@ -72,7 +72,11 @@ def _machine_differences(variant: RunResult, baseline: RunResult) -> Iterator[st
 
 def machine_of(run: RunResult) -> dict[str, str]:
     """What a run was computed with and rounds by, in words; the name of the host is no part of it."""
-    effective = run.effective
+    return machine_in_words(run.effective, run.versions, run.config)
+
+
+def machine_in_words(effective: Effective, versions: dict[str, str], config: dict[str, Any]) -> dict[str, str]:
+    """The same from what was stored of a run."""
     kind = effective.device.partition(":")[0]  # cuda:0 and cuda:1 of one model count as equal
     machine = {
         "device": f"{kind} ({effective.device_name})",
@@ -80,11 +84,11 @@ def machine_of(run: RunResult) -> dict[str, str]:
         "compile": "on" if effective.compile else "off",
         "head": effective.head,
         "micro-batch size": str(effective.micro_batch_size),
-        "torch version": run.versions.get("torch", "unknown"),
+        "torch version": versions.get("torch", "unknown"),
         "tiedlm's arithmetic": "unknown" if effective.arithmetic is None else str(effective.arithmetic),
     }
-    if run.config.get("data", {}).get("corpus", {}).get("type") == "python-docs":
-        machine["Python version (its text is the corpus)"] = run.versions.get("python", "unknown")
+    if config.get("data", {}).get("corpus", {}).get("type") == "python-docs":
+        machine["Python version (its text is the corpus)"] = versions.get("python", "unknown")
     return machine
 
 
