@@ -116,3 +116,19 @@ def test_what_a_run_was_made_with_stands_in_its_folder_before_it_trains(tmp_path
     record = json.loads((run.directory / "data.json").read_text())
     assert {"corpus", "tokens", "details", "tokenizer"} == record.keys()
     assert not (run.directory / "result.json").exists()
+
+
+def test_a_text_that_was_moved_is_named_where_the_run_is_scored_again(tmp_path: Path) -> None:
+    run = run_with(tmp_path, "bpe")
+    result = RunFolder(run.directory).result()
+    moved = shutil.move(tmp_path / "text.txt", tmp_path / "moved.txt")
+
+    def evaluated(*settings: str) -> float:
+        return float(evaluate_run(run.directory, "test", cache_dir=tmp_path / "new", settings=settings)["nll"])
+
+    assert result is not None and evaluated(f"data.corpus.file={moved}") == result.splits["test"].nll
+    (tmp_path / "other.txt").write_text("Another text.\n\n" * 40)
+    with pytest.raises(ConfigError, match="not those that tied seed 0 was trained on"):
+        evaluated(f"data.corpus.file={tmp_path}/other.txt")
+    with pytest.raises(ConfigError, match=r"--set model\.dim: a trained run keeps its settings"):
+        evaluated("model.dim=8")

@@ -1,6 +1,7 @@
 """A trained run again: score a split another way, or continue a text. Nothing that is stored changes."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,13 +27,15 @@ def evaluate_run(
     stride: int | None = None,
     device: str | None = None,
     checkpoint: Literal["last", "best"] = "last",
+    settings: Sequence[str] = (),
     talk: Talk = SILENT,
 ) -> dict[str, Any]:
     """Score a split with the newest checkpoint, or the one that validated best; what `tiedlm evaluate --json` prints.
 
+    `settings`, `data.corpus.KEY=VALUE`, say where its text lies, should that have been moved.
     Raises ConfigError where the windows do not fit the model, RunError where there is no valid checkpoint.
     """
-    setup = open_run(directory, cache_dir, talk, device, checkpoint)
+    setup = open_run(directory, cache_dir, talk, device, checkpoint, settings)
     windows = _windows(setup.config, seq_len, stride)
     result = split_result(setup, split, score_split(setup, split, windows, talk), windows)
     return {

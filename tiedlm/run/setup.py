@@ -1,5 +1,6 @@
 """What a run works with: its config, the device, the data and the model, new or with trained weights."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -7,6 +8,7 @@ from typing import Literal
 import torch
 
 from tiedlm.config.base import ConfigError, Problem, parse
+from tiedlm.config.file import apply_settings
 from tiedlm.data.batches import build_batches
 from tiedlm.data.prepared import PreparedData
 from tiedlm.data.tokenizer import Tokenizer
@@ -88,14 +90,15 @@ def open_run(
     talk: Talk = SILENT,
     device: str | None = None,
     which: Literal["last", "best"] = "last",
+    settings: Sequence[str] = (),
 ) -> Setup:
     """The setup of a trained run, with the weights of its newest checkpoint, or of the one that validated best.
 
-    Token files are compared with their hashes. Raises ConfigError where the folder holds no run or its text has
-    changed, RunError where no checkpoint is valid.
+    `settings`, `data.corpus.KEY=VALUE`, say where its text lies now. Token files are compared with their hashes.
+    Raises ConfigError where the folder holds no run or its text has changed, RunError where no checkpoint is valid.
     """
     folder = RunFolder(directory)
-    config = _config_on(folder, device)
+    config = _with_text_at(_config_on(folder, device), settings)
     setup = set_up(config, prepare_again(folder, config, cache_dir, talk))
     snapshot = _load(folder, config, which, talk)
     setup.check_tokens(snapshot)
@@ -139,6 +142,17 @@ def _config_on(folder: RunFolder, device: str | None) -> RunConfig:
     raw = {**config.training.model_dump(mode="json"), "device": device}
     training = parse(TrainingConfig, raw, "--device", "training")
     return config.model_copy(update={"training": training})
+
+
+def _with_text_at(config: RunConfig, settings: Sequence[str]) -> RunConfig:
+    """The config of a trained run with its text elsewhere; raises ConfigError where anything else is set."""
+    for setting in settings:
+        key = setting.partition("=")[0].strip()
+        if not key.startswith("data.corpus."):
+            message = "a trained run keeps its settings: only where its text lies can be said, as data.corpus.file=..."
+            raise ConfigError(Problem(f"--set {key}", message))
+    raw = apply_settings(config.model_dump(mode="json"), settings)
+    return parse(RunConfig, raw, "--set") if settings else config
 
 
 def _load(folder: RunFolder, config: RunConfig, which: Literal["last", "best"], talk: Talk) -> Snapshot:
