@@ -64,8 +64,8 @@ def test_what_no_number_depends_on_is_no_difference(second: dict[str, Any]) -> N
 
 def test_the_python_version_counts_where_its_documentation_is_the_text() -> None:
     config = run_result().config | {"data": {"corpus": {"type": "python-docs"}}}
-    newer = {"config": config, "versions": {"torch": "2.13.0", "python": "3.12.1"}}
-    runs = [run_result("tied", 0, config=config), run_result("tied", 1, **newer)]
+    newer = {"torch": "2.13.0", "python": "3.12.1"}
+    runs = [run_result("tied", 0, config=config), run_result("tied", 1, config=config, versions=newer)]
     with pytest.raises(UnlikeRunsError, match="Python version"):
         check_alike(runs)
 
