@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.finished_runs import effective, example_comparison, hashes, run_result, split_result, summarize
+from tests.support.finished_runs import (
+    compared,
+    effective,
+    example_comparison,
+    hashes,
+    run_result,
+    split_result,
+    summarize,
+)
 from tiedlm.comparison.comparison import load_comparison, store_comparison
 from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.load_report import load_report
@@ -110,3 +118,14 @@ def test_what_an_older_version_stored_without_looking_is_not_reported(tmp_path: 
     with pytest.raises(UnlikeRunsError, match="tied seed 1, untied seed 1"):
         load_report(tmp_path)
     assert load_comparison(tmp_path) == stored, "it can still be read"
+
+
+def test_one_text_under_two_paths_is_no_difference_between_the_configs() -> None:
+    def with_text(variant: str, path: str, **changes: Any) -> RunResult:
+        corpus = {"type": "text", "file": path}
+        return run_result(variant, config=run_result(variant).config | {"data": {"corpus": corpus}}, **changes)
+
+    same = compared(with_text("tied", "/a/book.txt"), with_text("untied", "book.txt"))
+    assert {*same.differences[0].config_differences} == {"model.tying.type"}
+    other = compared(with_text("tied", "a.txt", hashes=hashes(0, **OTHER_TEXT)), with_text("untied", "b.txt"))
+    assert {*other.differences[0].config_differences} == {"data.corpus.file", "model.tying.type"}

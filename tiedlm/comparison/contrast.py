@@ -9,7 +9,7 @@ from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
 from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.variant_summary import has_split
-from tiedlm.config.base import Config, execution_keys
+from tiedlm.config.base import Config, content_path_keys, execution_keys
 from tiedlm.run.result import RunResult
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
@@ -79,7 +79,7 @@ def contrast(
         seeds=[run.seed for run, _ in pairs],
         per_seed=list(measured.differences) if measured else [],
         pairing=pairing,
-        config_differences=config_differences(variant[0].config, baseline[0].config),
+        config_differences=_differing_keys(variant[0], baseline[0]),
     )
 
 
@@ -109,6 +109,15 @@ def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> Paired
     return paired_difference(nats((run for run, _ in pairs), split), nats((run for _, run in pairs), split))
 
 
+def _differing_keys(variant: RunResult, baseline: RunResult) -> list[str]:
+    """Those of the configs; of files with the same content the paths are no difference."""
+    keys = config_differences(variant.config, baseline.config)
+    mine, theirs = variant.hashes, baseline.hashes
+    if not keys or (mine.corpus, mine.tokens) != (theirs.corpus, theirs.tokens):
+        return keys
+    return [key for key in keys if key not in _content_path_keys()]
+
+
 def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out.
 
@@ -121,6 +130,13 @@ def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str
 def _says_what(key: str) -> bool:
     """Whether a dotted key of a run's config says what the run computes."""
     return key not in _NAMES and not any(f"{key}.".startswith(f"{other}.") for other in _execution_keys())
+
+
+@cache
+def _content_path_keys() -> frozenset[str]:
+    from tiedlm.run.config import RunConfig
+
+    return frozenset(content_path_keys(RunConfig))
 
 
 @cache

@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.fields import FieldInfo
 
 from tiedlm.config.merge import Raw as Raw
 from tiedlm.config.merge import merge as merge
@@ -104,16 +103,21 @@ def execution_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
     They are found in the types, so that they also tell the keys apart of a config that no longer parses.
     """
+    yield from _marked_keys(model, Execution, prefix)
+
+
+def content_path_keys(model: type[BaseModel]) -> Iterator[str]:
+    """The dotted keys of the fields marked `ContentPath`, likewise."""
+    yield from _marked_keys(model, ContentPath, "")
+
+
+def _marked_keys(model: type[BaseModel], mark: type[object], prefix: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        if _is_execution(field):
+        if any(isinstance(each, mark) for each in field.metadata):
             yield prefix + name
         else:
             for held in _models_in(field.annotation):
-                yield from execution_keys(held, f"{prefix}{name}.")
-
-
-def _is_execution(field: FieldInfo) -> bool:
-    return any(isinstance(mark, Execution) for mark in field.metadata)
+                yield from _marked_keys(held, mark, f"{prefix}{name}.")
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

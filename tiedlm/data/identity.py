@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,9 +102,16 @@ def _difference_of_file(before: Path | None, now: Path | None, known: str | None
 
 def _readable_sha256(path: Path) -> str | None:
     try:
-        return sha256_of(path) if path.is_file() else None
+        stat = path.stat()
+        return _sha256_as_it_lies(path, stat.st_size, stat.st_mtime_ns, stat.st_ino) if path.is_file() else None
     except OSError:
         return None
+
+
+@cache
+def _sha256_as_it_lies(path: Path, size: int, mtime_ns: int, inode: int) -> str:
+    """Once for all runs of an experiment, as long as the file stays as it is."""
+    return sha256_of(path)
 
 
 def _known_hashes(config: DataConfig, record: DataRecord | None) -> dict[str, str]:
