@@ -98,6 +98,9 @@ def test_names_come_from_the_configs_and_not_from_the_folders(tmp_path: Path, mo
     (home / "untied" / "seed-1").rename(home / "untied" / "once more")
     after = gather([home.rename(tmp_path / "moved")])
     assert after == before.model_copy(update={"sources": after.sources})
+    phantom = [Pending(variant="old", seed=seed) for seed in (0, 1, 2)]
+    store_comparison(after.model_copy(update={"pending": phantom, "edition": 8, "sources": {}}), tmp_path / "moved")
+    assert gather([tmp_path / "moved"]).pending == [], "an older version took the folder's name for a variant"
     (tmp_path / "copies").mkdir()
     copies = [tmp_path / "copies" / name for name in ("a", "b")]
     for copy, variant in zip(copies, ("old", "untied"), strict=True):

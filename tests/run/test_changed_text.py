@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.small_runs import carry_out, small_run, stop_at
+from tests.support.small_runs import Heard, carry_out, small_run, stop_at
 from tiedlm.config.base import ConfigError
 from tiedlm.data import python_docs
-from tiedlm.errors import Interrupted
+from tiedlm.errors import Interrupted, RunError
 from tiedlm.experiment.carry_out import train
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import RunFolder
@@ -71,6 +71,14 @@ def test_a_run_under_way_does_not_go_on_with_another_text(tmp_path: Path) -> Non
     with pytest.raises(ConfigError, match="not those that"):
         carry_out(run)
     assert not RunFolder(run.directory).data_file.exists(), "the new text is not written down as the run's"
+
+
+def test_a_failure_is_kept_also_where_the_text_was_written_over_meanwhile(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "training.learning_rate=1e16", "training.steps=50", "training.checkpoint_every=1")
+    with pytest.raises(RunError, match="the loss of step"):
+        carry_out(run, talk=Heard(lambda step: rewrite(tmp_path) if step == 1 else None))
+    failure = RunFolder(run.directory).failure()
+    assert failure is not None and failure.kind == "diverged"
 
 
 def test_the_same_text_under_another_path_is_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,13 @@ class _Begun:
         seeds: dict[str, set[int]] = {}
         for _, config in self.runs:
             seeds.setdefault(config.variant, set()).add(config.seed)
+        # older versions took the names of renamed folders for variants, whose runs would be still to come for good
+        renamed = {(folder.path.parent.name, run.seed) for folder, run in self.runs} - {
+            (run.variant, run.seed) for _, run in self.runs
+        }
         for run in self.stored.pending if self.stored else ():
+            if (run.variant, run.seed) in renamed:
+                continue
             seeds.setdefault(run.variant, set()).add(run.seed)
         return {variant: tuple(sorted(members)) for variant, members in seeds.items()}
 

@@ -9,9 +9,6 @@ from typing import NamedTuple
 from tiedlm.config.base import Config, ConfigError
 from tiedlm.data.config import SPLITS, DataConfig, FileTokenizer, PythonDocsCorpus, TextCorpus
 from tiedlm.data.corpus import Details
-from tiedlm.data.counting import count_text
-from tiedlm.data.open_corpus import open_corpus
-from tiedlm.data.python_docs import interpreter
 from tiedlm.talk import SILENT
 
 _SHA256 = "sha256:"
@@ -130,6 +127,8 @@ def _known_hashes(config: DataConfig, record: DataRecord | None) -> dict[str, st
 
 def _difference_in_python(run: str, record: DataRecord | None) -> Iterator[Difference]:
     """Where another Python gives its documentation, which may be another text."""
+    from tiedlm.data.python_docs import interpreter  # what reads texts is not needed to print what is finished
+
     now = interpreter()
     before = {key: record.details[key] for key in now if key in record.details} if record else {}
     if before and before != now:
@@ -140,6 +139,9 @@ def _difference_in_python(run: str, record: DataRecord | None) -> Iterator[Diffe
 
 def _is_same_text(config: DataConfig, record: DataRecord) -> bool:
     """Whether the text that a config names now, read from one end to the other, is that of a run."""
+    from tiedlm.data.counting import count_text
+    from tiedlm.data.open_corpus import open_corpus
+
     try:
         return count_text(open_corpus(config.corpus).read(SILENT)).sha256 == record.corpus
     except ConfigError:  # no text any more

@@ -148,7 +148,8 @@ class RunFolder:
         """
         if self.result_file.is_file():
             return
-        self.claim(config)
+        if not self._is_taken():  # else it is the run's own, whatever its text has become meanwhile
+            self.claim(config)
         write_atomic(self.failure_file, to_json(failure.model_dump(mode="json")))
 
     def drop_checkpoints(self) -> None:
