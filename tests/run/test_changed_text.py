@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.small_runs import Heard, carry_out, small_run, stop_at
 from tiedlm.config.base import ConfigError
-from tiedlm.data import python_docs
+from tiedlm.data import identity, python_docs
 from tiedlm.errors import Interrupted, RunError
 from tiedlm.experiment.carry_out import train
 from tiedlm.experiment.reading import load_experiment
@@ -144,5 +144,6 @@ def test_the_documentation_of_another_python_is_another_text(tmp_path: Path, mon
     monkeypatch.setattr("tiedlm.data.python_docs.platform.python_version", lambda: "3.99.1")
     RunFolder(run.directory).check_identity(run.config)  # another Python, the same text
     monkeypatch.setattr(python_docs, "_source_files", lambda root: few[1:])
+    identity._sha256_of_text.cache_clear()  # no Python changes while it runs
     with pytest.raises(ConfigError, match=r"data\.corpus: .*documentation of Python .*3\.99\.1.*--fresh"):
         RunFolder(run.directory).check_identity(run.config)

@@ -139,10 +139,21 @@ def _difference_in_python(run: str, record: DataRecord | None) -> Iterator[Diffe
 
 def _is_same_text(config: DataConfig, record: DataRecord) -> bool:
     """Whether the text that a config names now, read from one end to the other, is that of a run."""
+    try:
+        stats = [path.stat() for key, path in named_files(config).items() if key != _TOKENIZER]
+        stamps = tuple((stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats)
+        return _sha256_of_text(config.model_dump_json(), stamps) == record.corpus
+    except (ConfigError, OSError):  # no text any more
+        return False
+
+
+@cache
+def _sha256_of_text(config: str, stamps: tuple[tuple[int, int, int], ...]) -> str:
+    """That of all splits, once for all runs of an experiment as long as the files, by their `stamps`, stay as they are.
+
+    Raises ConfigError.
+    """
     from tiedlm.data.counting import count_text
     from tiedlm.data.open_corpus import open_corpus
 
-    try:
-        return count_text(open_corpus(config.corpus).read(SILENT)).sha256 == record.corpus
-    except ConfigError:  # no text any more
-        return False
+    return count_text(open_corpus(DataConfig.model_validate_json(config).corpus).read(SILENT)).sha256
