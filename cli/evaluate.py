@@ -48,6 +48,10 @@ def evaluate(
         Checkpoint,
         typer.Option("--checkpoint", help="The last, which runs are compared by, or the best in validation."),
     ] = Checkpoint.LAST,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Where the text lies now: data.corpus.file=PATH."),
+    ] = None,
     cache_dir: options.CacheDir = None,
     device: options.Device = None,
     as_json: options.Json = False,
@@ -65,6 +69,7 @@ def evaluate(
         cache_dir=options.cache_folder(cache_dir),
         device=device,
         checkpoint=checkpoint.value,
+        settings=settings or [],
         talk=Talk(),
     )
     if as_json:

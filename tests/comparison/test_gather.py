@@ -87,3 +87,58 @@ def test_what_was_begun_or_planned_and_is_not_finished_is_still_to_come(tmp_path
     planned = begun.model_copy(update={"pending": [*begun.pending, Pending(variant="untied", seed=2)]})
     store_comparison(planned, home)
     assert [(run.variant, run.seed) for run in gather([home]).pending] == [("tied", 2), ("untied", 2)]
+
+
+def test_names_come_from_the_configs_and_not_from_the_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies, links and renamed folders are the runs that they were."""
+    home = experiment_in(tmp_path)
+    before = gather([home])
+    store_comparison(before, home)
+    (home / "tied").rename(home / "old")
+    (home / "untied" / "seed-1").rename(home / "untied" / "once more")
+    after = gather([home.rename(tmp_path / "moved")])
+    assert after == before.model_copy(update={"sources": after.sources})
+    phantom = [Pending(variant="old", seed=seed) for seed in (0, 1, 2)]
+    store_comparison(after.model_copy(update={"pending": phantom, "edition": 8, "sources": {}}), tmp_path / "moved")
+    assert gather([tmp_path / "moved"]).pending == [], "an older version took the folder's name for a variant"
+    (tmp_path / "copies").mkdir()
+    copies = [tmp_path / "copies" / name for name in ("a", "b")]
+    for copy, variant in zip(copies, ("old", "untied"), strict=True):
+        shutil.copytree(tmp_path / "moved" / variant / "seed-0", copy)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "moved" / "old" / "seed-2")
+    mixed = gather([*copies, link, tmp_path / "moved" / "untied" / "seed-2"])
+    assert (mixed.experiment, mixed.pending) == ("small", [])
+    assert {variant.name: variant.seeds for variant in mixed.variants} == {"tied": [0, 2], "untied": [0, 2]}
+    monkeypatch.chdir(copies[0])
+    alone = gather([Path()])
+    assert [(alone.experiment, variant.name, variant.seeds) for variant in alone.variants] == [("small", "tied", [0])]
+
+
+def test_two_folders_with_one_run_are_both_named(tmp_path: Path) -> None:
+    home = experiment_in(tmp_path)
+    one, other = home / "tied" / "seed-0", home / "tied" / "seed-0-copy"
+    shutil.copytree(one, other)
+    for paths in ([home], [one, other]):
+        with pytest.raises(ConfigError) as error:
+            gather(paths)
+        assert str(error.value) == f"{one} and {other} both hold tied seed 0: give one of them"
+    link = tmp_path / "link"
+    link.symlink_to(one)
+    assert gather([one, link]).variants[0].seeds == [0], "a link is the folder itself"
+
+
+def test_seeds_that_are_equal_within_and_not_with_each_other_make_no_figure(tmp_path: Path) -> None:
+    """As when the text was written over between them, by a version of the program that did not look."""
+    home = experiment_in(tmp_path)
+    first = gather([home])
+    for file in home.glob("*/seed-1/result.json"):
+        document = json.loads(file.read_text())
+        document["hashes"] |= {"corpus": "0ther" * 8, "tokens": "0ther" * 8}
+        file.write_text(json.dumps(document))
+    with pytest.raises(ConfigError, match=r"text: .*tied seed 0.* against .*tied seed 1.*--fresh"):
+        gather([home])
+    stored = json.loads((home / COMPARISON_FILE).read_text())
+    assert stored["verdict"] == first.verdict, "what was stored before stays"
+    alike = gather(sorted(home.glob("*/seed-[02]")))
+    assert {tuple(variant.seeds) for variant in alike.variants} == {(0, 2)}

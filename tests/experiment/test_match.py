@@ -173,7 +173,7 @@ def test_the_sizes_stand_below_one_another(tmp_path: Path) -> None:
 
 
 def test_where_all_are_of_one_size_it_is_said_that_nothing_is_added(tmp_path: Path) -> None:
-    same = experiment_of(tmp_path, "match=parameters", "model.tying.type=tied")
+    same = experiment_of(tmp_path, "match=parameters", "variants.untied.model.tying.type=tied")
     table, said = (lines := list(sizes_in_words(with_matches(same, count_of), count_of)))[:-1], lines[-1]
     assert len(table) == 3
     assert said.startswith("match: parameters adds nothing, every variant is within 1 % of untied's")
@@ -191,7 +191,13 @@ def test_the_text_is_got_ready_where_it_counts_and_a_dry_look_leaves_nothing_beh
     assert len(grown.variants) == 4
     kept = json.loads((runs / "small" / "counts.json").read_text())
     assert len(kept["vocab_sizes"]) == 1
-    assert expand(experiment, runs, tmp_path / "another-cache") == grown, "V is remembered where the text is gone"
+    assert expand(experiment, runs, tmp_path / "another-cache") == grown, "V is remembered where the cache is gone"
+    text = (tmp_path / "text.txt").read_text(encoding="utf-8")
+    (tmp_path / "text.txt").unlink()
+    assert expand(experiment, runs, tmp_path / "another-cache") == grown, "and where the text is"
+    (tmp_path / "text.txt").write_text(text.replace("Paragraph", "Part and parcel"), encoding="utf-8")
+    with pytest.raises(ConfigError, match="tiedlm prepare"):
+        expand(experiment, runs, tmp_path / "another-cache")
 
 
 _LIGHT = """

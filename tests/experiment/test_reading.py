@@ -70,10 +70,10 @@ def test_how_to_judge_is_said_at_the_top_and_belongs_to_no_run() -> None:
     assert told.variants == plain.variants
 
 
-def test_settings_reach_variants_that_say_otherwise() -> None:
-    it = experiment("training.steps=2", "model.tying.type=untied")
-    assert {config.training.steps for config in it.variants.values()} == {2}
-    assert {config.model.tying.type for config in it.variants.values()} == {"untied"}
+def test_settings_reach_every_variant() -> None:
+    it = experiment("training.steps=2", "model.dropout=0.5")
+    assert {(config.training.steps, config.model.dropout) for config in it.variants.values()} == {(2, 0.5)}
+    assert [config.model.tying.type for config in it.variants.values()] == ["tied", "untied"]
 
 
 def test_settings_may_change_one_variant_or_the_seeds() -> None:
@@ -179,7 +179,7 @@ def test_what_changes_nothing_computed_strands_no_run(setting: str) -> None:
     ("setting", "difference"),
     [
         ("training.learning_rate=2e-3", ("training.learning_rate", 0.001, 0.002)),
-        ("model.tying={type: tied, init_std: 0.1}", ("model.tying.init_std", 0.02, 0.1)),
+        ("variants.tied.model.tying={type: tied, init_std: 0.1}", ("model.tying.init_std", 0.02, 0.1)),
         ("data.tokenizer={type: bpe, vocab_size: 300}", ("data.tokenizer.type", "byte", "bpe")),
         ("data.seq_len=64", ("data.seq_len", 32, 64)),
         ("training.compile=false", ("training.compile", "auto", False)),

@@ -179,7 +179,7 @@ def test_validating_changes_nothing_in_training(straight: tuple[Run, RunResult],
 def test_validating_does_not_touch_a_state_that_windows_hand_on(tmp_path: Path) -> None:
     model = "model: {type: lstm, num_layers: 1, dim: 16, hidden_dim: 16, dropout: 0.1}"
     config = small_config(tmp_path, "model: {num_layers: 1, dim: 16, num_heads: 2}", model)
-    noisy = "model.tying={type: tied, embedding_dropout: 0.1, embedding_noise: 0.1}"
+    noisy = "variants.tied.model.tying={type: tied, embedding_dropout: 0.1, embedding_noise: 0.1}"
     never, often = (
         Run(pick(load_experiment(config, [noisy, "training.steps=8", *more]), "tied"), tmp_path / runs)
         for runs, more in (("never", []), ("often", ["training.evaluate_every=2"]))
@@ -316,7 +316,7 @@ def test_a_text_that_changed_since_the_stop_is_not_trained_on(tmp_path: Path) ->
     text.write_text(text.read_text().replace("Paragraph 3", "Paragraph 8"))
     with pytest.raises(ConfigError, match="--fresh") as error:
         carry_out(run)
-    assert error.value.problems[0].key == "data"
+    assert error.value.problems[0].key == "data.corpus.file"
     assert checkpoints(run) == ["step-3"]
     carry_out(run, fresh=True)
 
@@ -350,7 +350,9 @@ def test_tied_and_untied_start_alike_and_see_the_same_batches(tmp_path: Path) ->
 
 def test_a_copy_has_the_tied_first_loss_to_the_last_bit(tmp_path: Path) -> None:
     tied = carry_out(small_run(tmp_path))
-    copied = carry_out(small_run(tmp_path, "model.tying={type: untied, output_init: copy}", variant="untied"))
+    copied = carry_out(
+        small_run(tmp_path, "variants.untied.model.tying={type: untied, output_init: copy}", variant="untied")
+    )
     assert copied.first_loss == tied.first_loss
     assert copied.last_loss != tied.last_loss
     assert copied.parameters.total == tied.parameters.total + V * 16

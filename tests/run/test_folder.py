@@ -143,7 +143,8 @@ def test_clearing_removes_everything_but_the_lock(tmp_path: Path) -> None:
     (store.checkpoints / "step-3").mkdir(parents=True)
     store.evaluation_file("test").parent.mkdir()
     store.evaluation_file("test").touch()
-    store.metrics_file.touch()
+    for name in ("metrics.jsonl", "data.json", "tokenizer.json", "words.txt"):
+        (store.path / name).touch()
     with store.lock():
         store.clear()
         assert {path.name for path in store.path.iterdir()} == {"lock", "lock.json"}

@@ -4,14 +4,13 @@ from pathlib import Path
 
 from tests.support.small_runs import small_run
 from tiedlm.run.added import Added
-from tiedlm.run.layout import Layout, Run, variant_of
+from tiedlm.run.layout import Layout, Run
 
 
 def test_a_run_lies_by_experiment_variant_and_seed_and_its_folder_leads_back(tmp_path: Path) -> None:
     run = small_run(tmp_path, seed=7)
     assert run.directory == tmp_path / "runs" / "small" / "tied" / "seed-7"
     assert Layout.around(run.directory) == run.layout == Layout(tmp_path / "runs" / "small")
-    assert variant_of(run.directory) == run.config.variant
 
 
 def test_a_tuning_run_lies_apart_and_is_none_of_the_runs(tmp_path: Path) -> None:
@@ -31,5 +30,10 @@ def test_the_folders_of_runs_are_in_the_order_of_variants_and_of_seeds_as_number
     for folder in reversed(folders):
         folder.mkdir(parents=True)
     (tmp_path / "notes.txt").touch()
+    (tmp_path / "tied" / "notes").mkdir()
     assert layout.run_dirs() == folders
+    renamed = tmp_path / "tied" / "the first"
+    renamed.mkdir()
+    (renamed / "config.yaml").touch()
+    assert layout.run_dirs() == [renamed, *folders]
     assert Layout(tmp_path / "nothing").run_dirs() == []

@@ -9,8 +9,7 @@ from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
 from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.variant_summary import has_split
-from tiedlm.config.base import Config, execution_keys, file_keys
-from tiedlm.paths import may_be_same
+from tiedlm.config.base import Config, content_path_keys, execution_keys
 from tiedlm.run.result import RunResult
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
@@ -80,7 +79,7 @@ def contrast(
         seeds=[run.seed for run, _ in pairs],
         per_seed=list(measured.differences) if measured else [],
         pairing=pairing,
-        config_differences=config_differences(variant[0].config, baseline[0].config),
+        config_differences=_differing_keys(variant[0], baseline[0]),
     )
 
 
@@ -110,14 +109,22 @@ def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> Paired
     return paired_difference(nats((run for run, _ in pairs), split), nats((run for _, run in pairs), split))
 
 
+def _differing_keys(variant: RunResult, baseline: RunResult) -> list[str]:
+    """Those of the configs; of files with the same content the paths are no difference."""
+    keys = config_differences(variant.config, baseline.config)
+    mine, theirs = variant.hashes, baseline.hashes
+    if not keys or (mine.corpus, mine.tokens) != (theirs.corpus, theirs.tokens):
+        return keys
+    return [key for key in keys if key not in _content_path_keys()]
+
+
 def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out.
 
     Both as they were stored, maybe by an older version: a key that is not in one of them is null there.
     """
     one, other = _flat(mine), _flat(theirs)
-    keys = [key for key in dict.fromkeys([*one, *other]) if _says_what(key) and one.get(key) != other.get(key)]
-    return [key for key in keys if key not in _file_keys() or not may_be_same(str(one.get(key)), str(other.get(key)))]
+    return [key for key in dict.fromkeys([*one, *other]) if _says_what(key) and one.get(key) != other.get(key)]
 
 
 def _says_what(key: str) -> bool:
@@ -126,17 +133,17 @@ def _says_what(key: str) -> bool:
 
 
 @cache
+def _content_path_keys() -> frozenset[str]:
+    from tiedlm.run.config import RunConfig
+
+    return frozenset(content_path_keys(RunConfig))
+
+
+@cache
 def _execution_keys() -> frozenset[str]:
     from tiedlm.run.config import RunConfig  # not to print what is stored, which needs no config models
 
     return frozenset(execution_keys(RunConfig))
-
-
-@cache
-def _file_keys() -> frozenset[str]:
-    from tiedlm.run.config import RunConfig  # as above
-
-    return frozenset(file_keys(RunConfig))
 
 
 def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:

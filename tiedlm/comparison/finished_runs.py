@@ -8,6 +8,7 @@ from typing import Self
 
 from tiedlm.comparison.contrast import COMPARED_SPLITS, Difference, contrasts
 from tiedlm.comparison.judgement import judge
+from tiedlm.comparison.pooling import check_alike
 from tiedlm.comparison.question import Question, default_primary
 from tiedlm.comparison.stored_scores import MetricsOf, ScoresOf
 from tiedlm.comparison.variant_summary import has_split
@@ -37,7 +38,10 @@ class FinishedRuns:
         scores_of: ScoresOf | None = None,
         metrics_of: MetricsOf | None = None,
     ) -> Self:
-        """Sort results; raises ConfigError where two are of one variant and seed."""
+        """Sort results.
+
+        Raises ConfigError where two are of one variant and seed, or are not alike enough to be pooled.
+        """
         by_variant: dict[str, list[RunResult]] = {}
         for variant in dict.fromkeys([*question.order, *(result.variant for result in results)]):
             runs = sorted((result for result in results if result.variant == variant), key=lambda run: run.seed)
@@ -46,6 +50,7 @@ class FinishedRuns:
                     raise ConfigError(Problem("", f"two finished runs are both {variant} with seed {one.seed}"))
             if runs:
                 by_variant[variant] = runs
+        check_alike([run for runs in by_variant.values() for run in runs])
         return cls(by_variant, question, scores_of, metrics_of)
 
     @property

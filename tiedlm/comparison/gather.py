@@ -12,7 +12,7 @@ from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.baseline import default_baseline
 from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder, run_folders
-from tiedlm.run.layout import Layout, variant_of
+from tiedlm.run.layout import Layout
 
 
 def gather(
@@ -56,7 +56,7 @@ def _runs_in(path: Path) -> list[RunFolder]:
 class _Begun:
     """Runs that were begun, maybe finished, and the comparison that is stored beside them, if one is.
 
-    Raises ConfigError where two runs of one variant differ in more than their seed.
+    Raises ConfigError where two runs of one variant have one seed, or differ in more than their seed.
     """
 
     def __init__(self, runs: Sequence[tuple[RunFolder, RunConfig]], stored: Comparison | None) -> None:
@@ -81,7 +81,7 @@ class _Begun:
         stored = self.stored
         chosen = self._baseline(baseline)
         return Question(
-            name=" + ".join(dict.fromkeys(Layout.around(folder.path).experiment_dir.name for folder, _ in self.runs)),
+            name=" + ".join(dict.fromkeys(config.name for _, config in self.runs)),
             baseline=chosen,
             order=tuple(self.variants),
             planned=self._planned(),
@@ -93,9 +93,15 @@ class _Begun:
     def _planned(self) -> dict[str, tuple[int, ...]]:
         """The seeds that were begun, and those still to come when the stored comparison was made."""
         seeds: dict[str, set[int]] = {}
-        for folder, config in self.runs:
-            seeds.setdefault(variant_of(folder.path), set()).add(config.seed)
+        for _, config in self.runs:
+            seeds.setdefault(config.variant, set()).add(config.seed)
+        # older versions took the names of renamed folders for variants, whose runs would be still to come for good
+        renamed = {(folder.path.parent.name, run.seed) for folder, run in self.runs} - {
+            (run.variant, run.seed) for _, run in self.runs
+        }
         for run in self.stored.pending if self.stored else ():
+            if (run.variant, run.seed) in renamed:
+                continue
             seeds.setdefault(run.variant, set()).add(run.seed)
         return {variant: tuple(sorted(members)) for variant, members in seeds.items()}
 
@@ -124,12 +130,17 @@ class _Begun:
 
 
 def _config_of_each_variant(begun: Sequence[tuple[RunFolder, RunConfig]]) -> dict[str, RunConfig]:
-    """Raises ConfigError where two runs of one variant differ in more than their seed."""
+    """Raises ConfigError where two runs of one variant have one seed, or differ in more than their seed."""
     first: dict[str, tuple[RunFolder, RunConfig]] = {}
     same = {"name": "any", "seed": 0}
+    seen: dict[tuple[str, int], RunFolder] = {}
     for folder, made_with in begun:
+        twin = seen.setdefault((made_with.variant, made_with.seed), folder)
+        if twin is not folder:
+            message = f"{twin.path} and {folder.path} both hold {made_with.label}: give one of them"
+            raise ConfigError(Problem("", message))
         config = made_with.model_copy(update=same)
-        other, theirs = first.setdefault(variant_of(folder.path), (folder, config))
+        other, theirs = first.setdefault(config.variant, (folder, config))
         difference = first_difference(theirs, config)
         if difference:
             key, one, another = difference

@@ -1,10 +1,10 @@
 """How equal two runs were: what a difference between them can be put down to. Free of torch."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from tiedlm.config.base import Config
-from tiedlm.run.result import RunResult
+from tiedlm.run.result import Effective, RunResult
 
 Level = Literal["start+batches", "batches", "none"]
 _LEVELS: tuple[Level, ...] = ("none", "batches", "start+batches")  # weakest first
@@ -57,7 +57,7 @@ def _named(seeds: list[int]) -> str:
 
 
 def _machine_differences(variant: RunResult, baseline: RunResult) -> Iterator[str]:
-    mine, theirs = _machine(variant), _machine(baseline)
+    mine, theirs = machine_of(variant), machine_of(baseline)
     for what in mine | theirs:
         if mine.get(what) != theirs.get(what):
             yield f"{what} differs: {mine.get(what)} against {theirs.get(what)}"
@@ -79,8 +79,13 @@ def _draws_on_embedding_path(run: RunResult) -> bool:
     return any(tying.get(key) for key in ("embedding_noise", "embedding_dropout"))
 
 
-def _machine(run: RunResult) -> dict[str, str]:
-    effective = run.effective
+def machine_of(run: RunResult) -> dict[str, str]:
+    """What a run was computed with and rounds by, in words; the name of the host is no part of it."""
+    return machine_in_words(run.effective, run.versions, run.config)
+
+
+def machine_in_words(effective: Effective, versions: dict[str, str], config: dict[str, Any]) -> dict[str, str]:
+    """The same from what was stored of a run."""
     kind = effective.device.partition(":")[0]  # cuda:0 and cuda:1 of one model count as equal
     machine = {
         "device": f"{kind} ({effective.device_name})",
@@ -88,11 +93,11 @@ def _machine(run: RunResult) -> dict[str, str]:
         "compile": "on" if effective.compile else "off",
         "head": effective.head,
         "micro-batch size": str(effective.micro_batch_size),
-        "torch version": run.versions.get("torch", "unknown"),
+        "torch version": versions.get("torch", "unknown"),
         "tiedlm's arithmetic": "unknown" if effective.arithmetic is None else str(effective.arithmetic),
     }
-    if run.config.get("data", {}).get("corpus", {}).get("type") == "python-docs":
-        machine["Python version (its text is the corpus)"] = run.versions.get("python", "unknown")
+    if config.get("data", {}).get("corpus", {}).get("type") == "python-docs":
+        machine["Python version (its text is the corpus)"] = versions.get("python", "unknown")
     return machine
 
 
@@ -101,14 +106,15 @@ def _text_difference(variant: RunResult, baseline: RunResult) -> Iterator[str]:
     if variant.hashes.corpus != baseline.hashes.corpus:
         yield f"the corpus differs: {variant.corpus.caption} against {baseline.corpus.caption}, or another text of it"
     elif variant.hashes.tokens != baseline.hashes.tokens:
-        yield f"the tokens differ: {_tokens(variant)} against {_tokens(baseline)}"
+        yield f"the tokens differ: {tokens_in_words(variant)} against {tokens_in_words(baseline)}"
     elif variant.tokens_seen != baseline.tokens_seen:
         yield f"the length of training differs: {variant.tokens_seen:,} tokens against {baseline.tokens_seen:,}"
     elif variant.hashes.batches != baseline.hashes.batches:
         yield "the batches differ"
 
 
-def _tokens(run: RunResult) -> str:
+def tokens_in_words(run: RunResult) -> str:
+    """The tokenizer, with the hash of the tokens that it cut the text into."""
     return f"{run.corpus.tokenizer} ({run.hashes.tokens[:8]})"
 
 

@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison, load_comparison
+from tiedlm.comparison.pooling import check_stored_alike
 from tiedlm.run.find import is_run
 
 
 def reported(folders: Sequence[Path]) -> Comparison:
     """What is stored in the folder of one experiment, or the comparison of the finished runs in several folders.
 
-    Raises ConfigError where nothing is stored, or no run is finished.
+    Raises ConfigError where nothing is stored, no run is finished, or the runs are not alike.
     """
     first = folders[0]
     if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not is_run(first)):
-        return load_comparison(first)
+        comparison = load_comparison(first)
+        check_stored_alike(comparison)
+        return comparison
     from tiedlm.comparison.gather import gather
 
     return gather(folders)

@@ -13,6 +13,7 @@ from typing import Any
 from tiedlm.comparison.answer import answer_from, read_outcomes
 from tiedlm.comparison.checks import Checks, Failed
 from tiedlm.comparison.comparison import COMPARISON_FILE, EDITION, Comparison, load_comparison
+from tiedlm.comparison.pooling import UnlikeRunsError
 from tiedlm.comparison.question import Question
 from tiedlm.comparison.verify_run import check_run, finished_result
 from tiedlm.comparison.verify_tuning import check_tuning, trial_folders
@@ -129,7 +130,11 @@ def _files_to_check_by(run: RunFolder) -> Iterator[Path]:
 def _check_comparison(home: Path, runs: Sequence[RunFolder], stored: Comparison, checks: Checks) -> None:
     """Make the comparison anew and hold the stored one, as it lies on disk, against it."""
     outcomes = read_outcomes(runs)
-    recomputed = answer_from(outcomes, _question_of(stored)).model_dump(mode="json")
+    try:
+        recomputed = answer_from(outcomes, _question_of(stored)).model_dump(mode="json")
+    except UnlikeRunsError as error:
+        checks.failed.append(Failed(file=COMPARISON_FILE, key="variants", stored="pooled", recomputed=str(error)))
+        return
     document: dict[str, Any] = json.loads((home / COMPARISON_FILE).read_bytes())
     reported = {key: value for key, value in document.items() if key not in _CHECKED_APART}
     checks.check(COMPARISON_FILE, reported, recomputed)

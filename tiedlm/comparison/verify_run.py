@@ -37,6 +37,10 @@ def check_run(run: RunFolder, file: str, checks: Checks) -> None:
         seen = {"targets": result.tokens_seen, "inputs": result.tokens_seen}
         checks.check(f"{file.removesuffix('result.json')}evaluation/{types.name}", _counts_of_types(types), seen)
     _check_config(run.config(), result, file, checks)
+    data = run.data_record()
+    if data is not None and run.data_file.is_file():
+        stored = {"corpus": data.corpus, "tokens": data.tokens}
+        checks.check(f"{file.removesuffix('result.json')}{run.data_file.name}", stored, result.hashes.model_dump())
 
 
 def _check_config(config: RunConfig, result: RunResult, file: str, checks: Checks) -> None:

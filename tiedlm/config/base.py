@@ -16,7 +16,6 @@ from tiedlm.config.problems import models_in, problems_in, shown
 from tiedlm.config.written import located, plain
 from tiedlm.errors import ConfigError as ConfigError
 from tiedlm.errors import Problem as Problem
-from tiedlm.paths import may_be_same
 
 
 class Config(BaseModel):
@@ -79,12 +78,16 @@ class DefaultType:
     type: str
 
 
-class NamesFile:
-    """Marks a field that holds the path of a file: one that a user wrote is absolute once it is parsed."""
+@dataclass(frozen=True)
+class ContentPath:
+    """Marks a field that names a file: part of a run's identity is its content (tiedlm/data/identity), not its path.
+
+    A path that a user wrote is absolute once it is parsed.
+    """
 
 
-FileName = Annotated[str, BeforeValidator(located), NamesFile()]
-OptionalFileName = Annotated[str | None, BeforeValidator(located), NamesFile()]
+FileName = Annotated[str, BeforeValidator(located), ContentPath()]
+OptionalFileName = Annotated[str | None, BeforeValidator(located), ContentPath()]
 
 
 @dataclass(frozen=True)
@@ -130,16 +133,14 @@ def _holds_any(annotation: Any) -> bool:
 
 
 def semantic(config: BaseModel, prefix: str = "") -> dict[str, Any]:
-    """The flat dotted keys that say what a run computes; fields marked `Execution` are left out."""
+    """The flat dotted keys that say what a run computes; fields marked `Execution` or `ContentPath` are left out."""
     keys: dict[str, Any] = {}
     for name, field in type(config).model_fields.items():
-        if _is_execution(field):
+        if any(isinstance(mark, Execution | ContentPath) for mark in field.metadata):
             continue
         value = getattr(config, name)
         if isinstance(value, BaseModel):
             keys |= semantic(value, f"{prefix}{name}.")
-        elif isinstance(value, str) and _names_file(field):
-            keys[prefix + name] = _StoredPath(value)
         else:
             keys[prefix + name] = value
     return keys
@@ -150,48 +151,34 @@ def execution_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
     They are found in the types, so that they also tell the keys apart of a config that no longer parses.
     """
+    yield from _marked_keys(model, Execution, prefix)
+
+
+def content_path_keys(model: type[BaseModel]) -> Iterator[str]:
+    """The dotted keys of the fields marked `ContentPath`, likewise."""
+    yield from _marked_keys(model, ContentPath, "")
+
+
+def _marked_keys(model: type[BaseModel], mark: type[object], prefix: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        if _is_execution(field):
+        if any(isinstance(each, mark) for each in field.metadata):
             yield prefix + name
         else:
             for held in models_in(field.annotation):
-                yield from execution_keys(held, f"{prefix}{name}.")
-
-
-def file_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """The dotted keys of the fields marked `NamesFile`, in a model and in all that it may hold."""
-    for name, field in model.model_fields.items():
-        if _names_file(field):
-            yield prefix + name
-        for held in models_in(field.annotation):
-            yield from file_keys(held, f"{prefix}{name}.")
+                yield from _marked_keys(held, mark, f"{prefix}{name}.")
 
 
 def _names_file(field: FieldInfo) -> bool:
-    return any(isinstance(mark, NamesFile) for mark in field.metadata)
-
-
-def _is_execution(field: FieldInfo) -> bool:
-    return any(isinstance(mark, Execution) for mark in field.metadata)
+    return any(isinstance(mark, ContentPath) for mark in field.metadata)
 
 
 def first_difference(one: BaseModel, other: BaseModel) -> tuple[str, object, object] | None:
     """The first semantic key in which two configs differ, with both values; None where they mean the same run."""
     mine, theirs = semantic(one), semantic(other)
     for key in [*mine, *theirs]:
-        if not _mean_the_same(mine.get(key), theirs.get(key)):
+        if mine.get(key) != theirs.get(key):
             return key, mine.get(key), theirs.get(key)
     return None
-
-
-class _StoredPath(str):
-    """The value of a field that is marked `NamesFile`."""
-
-
-def _mean_the_same(one: object, other: object) -> bool:
-    if isinstance(one, _StoredPath) and isinstance(other, _StoredPath):
-        return may_be_same(one, other)  # runs of earlier versions have relative paths
-    return one == other
 
 
 def memory_settings(config: BaseModel) -> dict[str, object]:

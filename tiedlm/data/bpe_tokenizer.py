@@ -9,9 +9,9 @@ from tiedlm.data.documents import Row
 from tiedlm.data.encoding_cache import KnownParts
 from tiedlm.data.library_tokenizer import LibraryTokenizer
 from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, batches_of, fewer_types, pieces, tokens_of
+from tiedlm.data.tokenizer_files import TOKENIZER_JSON
 from tiedlm.files import write_atomic
 
-FILE = "tokenizer.json"
 END_OF_TEXT = "<|endoftext|>"
 _WORDS = (
     r"'(?:[sdmt]|ll|ve|re)"
@@ -70,11 +70,11 @@ class Bpe(LibraryTokenizer):
         """What `save` wrote."""
         from tokenizers import Tokenizer
 
-        return cls(Tokenizer.from_str((folder / FILE).read_text(encoding="utf-8")))
+        return cls(Tokenizer.from_str((folder / TOKENIZER_JSON).read_text(encoding="utf-8")))
 
     def save(self, folder: Path) -> None:
         """As a tokenizer.json."""
-        write_atomic(folder / FILE, self._tokenizer.to_str())
+        write_atomic(folder / TOKENIZER_JSON, self._tokenizer.to_str())
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text."""

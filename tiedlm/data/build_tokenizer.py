@@ -11,7 +11,9 @@ from tiedlm.data.config import BpeTokenizer, ByteTokenizer, FileTokenizer, WordT
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.documents import Row
 from tiedlm.data.file_tokenizer import TokenizerFile, read_file
+from tiedlm.data.identity import sha256_of
 from tiedlm.data.tokenizer import Tokenizer
+from tiedlm.data.tokenizer_files import tokenizer_files
 from tiedlm.data.word_tokenizer import Words
 
 
@@ -49,6 +51,17 @@ def tokenizer_identity(config: TokenizerConfig) -> dict[str, object]:
         identity["path"] = hashlib.sha256(description).hexdigest()
         if any(name in description for name in (b'"WordLevel"', b'"Unigram"')):
             identity["end_of_text_in_documents"] = False  # tokens made when it could be are not used
+    if isinstance(config, BpeTokenizer | FileTokenizer):
+        identity["library"] = version("tokenizers")
+    return identity
+
+
+def saved_tokenizer_identity(config: TokenizerConfig, folder: Path) -> dict[str, object]:
+    """The same for a tokenizer that was saved in `folder`: what it was learned from is of no account any more."""
+    identity: dict[str, object] = {"type": config.type}
+    identity |= {name: sha256_of(folder / name) for name in tokenizer_files(config)}
+    if isinstance(config, FileTokenizer):
+        identity["end_of_text"] = config.end_of_text
     if isinstance(config, BpeTokenizer | FileTokenizer):
         identity["library"] = version("tokenizers")
     return identity

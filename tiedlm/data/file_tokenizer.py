@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.data.bpe_tokenizer import FILE
 from tiedlm.data.config import FileTokenizer
 from tiedlm.data.documents import Row
 from tiedlm.data.library_tokenizer import LibraryTokenizer
 from tiedlm.data.tokenizer import Piece, Tokens, batches_of, pieces, tokens_of
+from tiedlm.data.tokenizer_files import TOKENIZER_JSON
 from tiedlm.files import write_atomic
 from tiedlm.paths import reason, user_path
 
@@ -54,11 +54,11 @@ class TokenizerFile(LibraryTokenizer):
     @classmethod
     def load(cls, config: FileTokenizer, folder: Path) -> "TokenizerFile":
         """What `save` wrote."""
-        return cls((folder / FILE).read_bytes(), config)
+        return cls((folder / TOKENIZER_JSON).read_bytes(), config)
 
     def save(self, folder: Path) -> None:
         """The file as it was."""
-        write_atomic(folder / FILE, self._description)
+        write_atomic(folder / TOKENIZER_JSON, self._description)
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text; a document that does not decode to itself counts as lost."""
@@ -97,9 +97,11 @@ def read_file(config: FileTokenizer) -> bytes:
     """The bytes of the file that `config` names; raises ConfigError."""
     path = user_path(config.path, _PATH)
     if path.is_dir():
-        inside = path / FILE
+        inside = path / TOKENIZER_JSON
         way_out = (
-            f"give the file in it: {inside}" if inside.is_file() else f"there is no {FILE} in it; give such a file"
+            f"give the file in it: {inside}"
+            if inside.is_file()
+            else f"there is no {TOKENIZER_JSON} in it; give such a file"
         )
         raise ConfigError(Problem(_PATH, f"{path} is a folder; {way_out}"))
     try:

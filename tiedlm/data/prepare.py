@@ -10,9 +10,13 @@ from typing import Any
 import filelock
 import pydantic
 
-from tiedlm.data.build_tokenizer import tokenizer_identity, train_tokenizer
+from tiedlm.data.build_tokenizer import (
+    load_tokenizer,
+    saved_tokenizer_identity,
+    tokenizer_identity,
+    train_tokenizer,
+)
 from tiedlm.data.config import SPLITS, DataConfig, Split
-from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord, Evidence, refuse_empty
 from tiedlm.data.counting import SplitOverlap, TextCounts, count_text
 from tiedlm.data.documents import Row, Text
@@ -45,9 +49,19 @@ def prepare(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify:
     return _open(request, talk, verify=verify, needs_overlap=True)
 
 
-def reopen(config: DataConfig, cache_dir: Path, talk: Talk = SILENT, *, verify: bool = False) -> PreparedData:
-    """What `prepare` gives, for a run that was trained already: its text is not judged again."""
-    return _open(_Request(config, cache_dir), talk, verify=verify, needs_overlap=False)
+def reopen(
+    config: DataConfig,
+    cache_dir: Path,
+    talk: Talk = SILENT,
+    *,
+    verify: bool = False,
+    tokenizer_dir: Path | None = None,
+) -> PreparedData:
+    """What `prepare` gives, for a run that was trained already: its text is not judged again.
+
+    The tokenizer is the one saved in `tokenizer_dir` where that is given; nothing is learned then.
+    """
+    return _open(_Request(config, cache_dir, tokenizer_dir), talk, verify=verify, needs_overlap=False)
 
 
 def _open(request: "_Request", talk: Talk, *, verify: bool, needs_overlap: bool) -> PreparedData:
@@ -78,11 +92,22 @@ def check_prepared(config: DataConfig, cache_dir: Path) -> TokensMeta | None:
 class _Request:
     """A config and the places in the cache that belong to it."""
 
-    def __init__(self, config: DataConfig, cache_dir: Path) -> None:
+    def __init__(self, config: DataConfig, cache_dir: Path, tokenizer_dir: Path | None = None) -> None:
         self.config = config
         self.corpus = open_corpus(config.corpus)
         self.cache_dir = cache_dir
-        self._tokenizer = tokenizer_identity(config.tokenizer)
+        self._tokenizer_dir = tokenizer_dir
+        self._tokenizer = (
+            tokenizer_identity(config.tokenizer)
+            if tokenizer_dir is None
+            else saved_tokenizer_identity(config.tokenizer, tokenizer_dir)
+        )
+
+    def tokenizer(self, rows: Iterable[Row]) -> Tokenizer:
+        """The tokenizer that was saved, or one learned from the `rows` of the train split where it learns."""
+        if self._tokenizer_dir is not None:
+            return load_tokenizer(self.config.tokenizer, self._tokenizer_dir)
+        return train_tokenizer(self.config.tokenizer, rows)
 
     def counts_file(self, evidence: Evidence) -> Path:
         """Where the counts of a text are kept, named by what tells that text from any other."""
@@ -104,7 +129,7 @@ class _Request:
         return counts, read_meta(self.folder(counts), verify=verify) if counts else None
 
     def find(self, *, verify: bool) -> PreparedData | None:
-        """The prepared data, where it is in the cache."""
+        """What the cache has, opened; the text itself is not read."""
         counts, meta = self.stored(verify=verify)
         return self.open(counts, meta, []) if counts and meta else None
 
@@ -138,7 +163,7 @@ def _make(request: _Request, talk: Talk, verify: bool) -> tuple[TextCounts, Toke
             if (folder / META).exists():
                 notes.append(f"the tokens in {folder} were damaged and have been made again")
             clear(folder)
-            tokenizer, written = _tokenize(request.config.tokenizer, text, counts, folder, talk)
+            tokenizer, written = _tokenize(request, text, counts, folder, talk)
             if request.corpus.evidence() != evidence:
                 message = f"{request.corpus.label} changed while it was read; start again once it is settled"
                 raise RunError("busy", message)
@@ -155,11 +180,11 @@ def _overlap(text: Text, counts: TextCounts, talk: Talk) -> dict[Split, SplitOve
 
 
 def _tokenize(
-    config: TokenizerConfig, text: Text, counts: TextCounts, folder: Path, talk: Talk
+    request: _Request, text: Text, counts: TextCounts, folder: Path, talk: Talk
 ) -> tuple[Tokenizer, dict[Split, WrittenSplit]]:
     sizes = {split: counts.splits[split].bytes for split in SPLITS}
     with talk.progress("learning the tokenizer", sizes["train"]) as update:
-        tokenizer = train_tokenizer(config, _watched(text["train"], sizes["train"], update))
+        tokenizer = request.tokenizer(_watched(text["train"], sizes["train"], update))
     written: dict[Split, WrittenSplit] = {}
     for split in SPLITS:
         with talk.progress(f"tokenizing {split}", sizes[split]) as update:

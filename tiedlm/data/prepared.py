@@ -13,9 +13,12 @@ from tiedlm.data.config import SPLITS, Split
 from tiedlm.data.config import Tokenizer as TokenizerConfig
 from tiedlm.data.corpus import CorpusRecord
 from tiedlm.data.counting import SplitCounts, SplitOverlap, TextCounts
+from tiedlm.data.identity import DataRecord, sha256_of
 from tiedlm.data.kinds import shapes_of
 from tiedlm.data.tokenizer import Ids, Tokenizer
+from tiedlm.data.tokenizer_files import tokenizer_files
 from tiedlm.data.tokens import FREQUENCIES, TokensMeta, read_ids
+from tiedlm.files import write_atomic
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,23 @@ class PreparedData:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """Text to ids and back."""
+        """The tokenizer that the text was cut with."""
         return load_tokenizer(self._tokenizer_config, self._folder)
+
+    def record(self) -> DataRecord:
+        """What a run stores of its text and its tokenizer."""
+        files = {name: sha256_of(self._folder / name) for name in tokenizer_files(self._tokenizer_config)}
+        return DataRecord(
+            corpus=self.corpus.sha256,
+            tokens=self.tokens_sha256,
+            details=self.corpus.details,
+            tokenizer=files,
+        )
+
+    def save_tokenizer(self, folder: Path) -> None:
+        """Write the files that `load_tokenizer` reads; raises RunError("disk")."""
+        for name in tokenizer_files(self._tokenizer_config):
+            write_atomic(folder / name, (self._folder / name).read_bytes())
 
 
 def open_prepared(

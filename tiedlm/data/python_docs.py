@@ -42,7 +42,7 @@ class PythonDocs:
         root = _standard_library()
         stats = [(name, (root / name).stat()) for name in _source_files(root)]
         files = "\n".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
-        return {**_interpreter(), "folder": str(root), "files": hashlib.sha256(files.encode()).hexdigest()}
+        return {**interpreter(), "folder": str(root), "files": hashlib.sha256(files.encode()).hexdigest()}
 
     def read(self, talk: Talk) -> Text:
         """All documents, dealt to the splits by top-level package."""
@@ -57,10 +57,11 @@ class PythonDocs:
 
     def details(self, counts: TextCounts) -> Details:
         """Which Python: the text differs between versions and builds."""
-        return {"source": "help topics and docstrings of the standard library", **_interpreter()}
+        return {"source": "help topics and docstrings of the standard library", **interpreter()}
 
 
-def _interpreter() -> dict[str, str]:
+def interpreter() -> dict[str, str]:
+    """Which Python runs this program."""
     return {
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),

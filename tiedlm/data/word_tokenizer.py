@@ -10,6 +10,7 @@ import numpy as np
 from tiedlm.data.config import WordTokenizer
 from tiedlm.data.documents import Row
 from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, fewer_types, pieces
+from tiedlm.data.tokenizer_files import WORDS
 from tiedlm.files import write_atomic
 
 
@@ -21,7 +22,6 @@ class Words:
     """
 
     END_OF_ROW, UNKNOWN = 0, 1
-    FILE = "words.txt"
 
     def __init__(self, words: Sequence[str], notes: Sequence[str] = ()) -> None:
         self.vocab_size = 2 + len(words)
@@ -45,11 +45,11 @@ class Words:
     @classmethod
     def load(cls, folder: Path) -> "Words":
         """What `save` wrote."""
-        return cls((folder / cls.FILE).read_bytes().decode().split("\n")[2:-1])
+        return cls((folder / WORDS).read_bytes().decode().split("\n")[2:-1])
 
     def save(self, folder: Path) -> None:
         """One word a line, the line's number (from 0) its id."""
-        write_atomic(folder / self.FILE, "".join(f"{word}\n" for word in self._words))
+        write_atomic(folder / WORDS, "".join(f"{word}\n" for word in self._words))
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The words of each row and <eos>."""

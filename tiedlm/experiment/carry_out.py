@@ -6,7 +6,9 @@ from pathlib import Path
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.open_corpus import open_corpus
 from tiedlm.errors import OUTSIDE, RunError
+from tiedlm.experiment.check_joins import check_joins
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.plan import plan
 from tiedlm.experiment.run_texts import RunTexts
 from tiedlm.run.check_text import check_fits_text
 from tiedlm.run.folder import RunFolder
@@ -18,9 +20,16 @@ from tiedlm.talk import SILENT, Talk
 
 
 def carry_out(
-    run: Run, siblings: Sequence[Run], *, texts: RunTexts, fresh: bool = False, talk: Talk = SILENT, prefix: str = ""
+    run: Run,
+    siblings: Sequence[Run],
+    *,
+    texts: RunTexts,
+    others: Sequence[Run] = (),
+    fresh: bool = False,
+    talk: Talk = SILENT,
+    prefix: str = "",
 ) -> None:
-    """Train and score a run; `siblings` share its micro-batch size.
+    """Train and score a run; `siblings` share its micro-batch size, `others` are the runs that it is to be pooled with.
 
     The text is prepared in this process, so that the memory this takes is no part of any run's peak. Notes on the text
     (fewer types than requested, say) are said; a run, or a sibling, that does not fit the text is refused.
@@ -33,6 +42,7 @@ def carry_out(
     data, notes = texts.for_run(run.config.data, Talk(prefix) if prefix and talk is not SILENT else talk)
     for note in notes:
         talk.say(f"{prefix}{note}")
+    check_joins(run, others, data.record())
     for each in (run, *siblings):
         if each.config.data == run.config.data:
             check_fits_text(each.config, data)
@@ -58,7 +68,7 @@ def carry_out_each(
         prefix = f"[{what}{number}/{len(unfinished)}] " if len(unfinished) > 1 else ""
         siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]
         try:
-            carry_out(run, siblings, texts=texts, fresh=fresh, talk=talk, prefix=prefix)
+            carry_out(run, siblings, texts=texts, others=() if fresh else runs, fresh=fresh, talk=talk, prefix=prefix)
         except RunError as error:
             if error.kind in ("interrupted", *OUTSIDE):
                 raise
@@ -94,7 +104,8 @@ def train(experiment: Experiment, run: Run, *, cache_dir: Path, fresh: bool = Fa
         for variant in experiment.variants
         if variant != run.config.variant
     ]
-    carry_out(run, siblings, texts=RunTexts(cache_dir), fresh=fresh, talk=talk)
+    others = () if fresh else plan(experiment, run.runs_dir)
+    carry_out(run, siblings, texts=RunTexts(cache_dir), others=others, fresh=fresh, talk=talk)
     result = folder.result()
     assert result is not None  # it ended well, so it was written
     return result

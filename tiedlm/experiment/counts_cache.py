@@ -11,6 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tiedlm.config.base import Config
+from tiedlm.data.config import DataConfig
+from tiedlm.data.identity import named_files, sha256_of
 from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.forecast.sources import sources_sha256
@@ -23,10 +25,15 @@ from tiedlm.talk import Talk
 
 
 class StoredCounts(Config):
-    """The file: counts by what was counted, and V by the data it came from."""
+    """The file: counts by what was counted, and V by the data config it came from.
+
+    `contents` says of each such config what its files held; where an older version stored V without it, V counts only
+    while the files are not there.
+    """
 
     counts: dict[str, ParameterCounts] = {}  # noqa: RUF012 (a frozen model)
     vocab_sizes: dict[str, int] = {}  # noqa: RUF012
+    contents: dict[str, str] = {}  # noqa: RUF012
 
 
 class CountsCache:
@@ -41,6 +48,7 @@ class CountsCache:
         self._stored = _read(self._file)
         self._counts = dict(self._stored.counts)
         self._vocab_sizes: dict[str, int] = {}
+        self._contents: dict[str, str] = {}
 
     def __call__(self, config: RunConfig) -> ParameterCounts:
         """The counts of a run's model; raises ConfigError where its V cannot be known yet."""
@@ -60,7 +68,11 @@ class CountsCache:
         """
         if self._talk is None:
             return
-        counts = StoredCounts(counts=self._counts, vocab_sizes=self._stored.vocab_sizes | self._vocab_sizes)
+        counts = StoredCounts(
+            counts=self._counts,
+            vocab_sizes=self._stored.vocab_sizes | self._vocab_sizes,
+            contents=self._stored.contents | self._contents,
+        )
         if counts != self._stored:
             with suppress(RunError):
                 write_atomic(self._file, to_json(counts.model_dump(mode="json")))
@@ -70,7 +82,12 @@ class CountsCache:
             return config.model.vocab_size
         key = _digest(config.data.model_dump(mode="json"))
         if key not in self._vocab_sizes:
-            self._vocab_sizes[key] = self._find_vocab_size(config, self._stored.vocab_sizes.get(key))
+            content = _content_of(config.data)
+            is_known = content is None or content == self._stored.contents.get(key)
+            stored = self._stored.vocab_sizes.get(key) if is_known else None
+            self._vocab_sizes[key] = self._find_vocab_size(config, stored)
+            if content is not None:
+                self._contents[key] = content
         return self._vocab_sizes[key]
 
     def _find_vocab_size(self, config: RunConfig, stored: int | None) -> int:
@@ -82,6 +99,14 @@ class CountsCache:
 
                 return prepare(config.data, self._cache_dir, self._talk).vocab_size
         return forecast_vocab_size(config.model, config.data, self._cache_dir)
+
+
+def _content_of(data: DataConfig) -> str | None:
+    """The hash of what lies in the files that a config names; None where it names none, or one is not there."""
+    files = named_files(data)
+    if not files or not all(path.is_file() for path in files.values()):
+        return None
+    return _digest({key: sha256_of(path) for key, path in files.items()})
 
 
 def _digest(key: object) -> str:

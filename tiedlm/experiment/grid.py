@@ -19,7 +19,7 @@ _NAME_LENGTH = 80
 _MEASURE = "is no setting of the model or of its training: losses could not be held against each other"
 _LENGTH = "is the length of training: the longer run would win, and the variants would not be trained alike"
 _ONE = "is one for all runs of an experiment, or they are no pairs"
-_KIND = "is what tells the variants apart"
+TELLS_APART = "is what tells the variants apart"
 REFUSED = {
     "training.steps": _LENGTH,
     "training.tokens": _LENGTH,
@@ -27,9 +27,9 @@ REFUSED = {
     "training.micro_batch_size": _ONE,
     "training.precision": _ONE,
     "training.compile": _ONE,
-    "model.type": _KIND,
-    "model.tying": _KIND,
-    "model.tying.type": _KIND,
+    "model.type": TELLS_APART,
+    "model.tying": TELLS_APART,
+    "model.tying.type": TELLS_APART,
 }
 
 
@@ -38,7 +38,7 @@ def axes(grid: Raw) -> dict[str, list[Any]]:
 
     Of a key that stands there more than once the last counts. Raises ConfigError with everything that is wrong.
     """
-    values_of = dict(_leaves(grid))
+    values_of = dict(leaves(grid))
     problems = [problem for key, values in values_of.items() for problem in _problems(key, values)]
     if not values_of:
         problems.append(Problem("tune.grid", "must name at least one setting and its values"))
@@ -158,10 +158,11 @@ def short_key(key: str) -> str:
     return last if alike == {key} else key
 
 
-def _leaves(grid: Raw, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in grid.items():
+def leaves(raw: Raw, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The dotted keys of nested mappings with what stands there; an empty mapping is a value."""
+    for key, value in raw.items():
         if isinstance(value, dict) and value:
-            yield from _leaves(value, f"{prefix}{key}.")
+            yield from leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 

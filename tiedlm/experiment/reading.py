@@ -14,6 +14,7 @@ from tiedlm.config.written import written_in
 from tiedlm.experiment.baseline import default_baseline
 from tiedlm.experiment.config import EXPERIMENT_KEYS, Experiment, ExperimentKeys
 from tiedlm.experiment.grid import axes, check_seeds, holds, points, search
+from tiedlm.experiment.overrides import with_settings
 from tiedlm.experiment.variant import WrittenVariant
 from tiedlm.model.config import ModelConfig, ShapeConfig
 from tiedlm.paths import working_folder
@@ -26,8 +27,8 @@ ConfigSource = str | Path | Raw
 def load_experiment(config: ConfigSource, settings: Sequence[str] = ()) -> Experiment:
     """The experiment in a config; one without `variants` is an experiment of one.
 
-    `settings` are `dotted.key=value`; they reach every variant, also where a variant says otherwise itself.
-    Raises ConfigError.
+    `settings` are `dotted.key=value`; they reach every variant. Raises ConfigError, also for a setting of a key in
+    which the variants differ.
     """
     return experiment_from(_read(config), _source_of(config), settings)
 
@@ -49,11 +50,10 @@ def experiment_from(raw: Raw, source: str = "", settings: Sequence[str] = ()) ->
         written = [WrittenVariant(str(variant), {**single, "seed": seeds[0], "variant": variant}, None)]
     else:
         _check_variants(keys.variants, single, source)
+        merged = {name: merge(base, override) for name, override in keys.variants.items()}
         written = [
-            WrittenVariant(
-                name, {**apply_settings(merge(base, override), of_runs), "seed": seeds[0], "variant": name}, override
-            )
-            for name, override in keys.variants.items()
+            WrittenVariant(name, {**raw, "seed": seeds[0], "variant": name}, keys.variants[name])
+            for name, raw in with_settings(merged, of_runs, source).items()
         ]
     return _experiment(keys, seeds, written, apply_settings({}, of_runs), source)
 

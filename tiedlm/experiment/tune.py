@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiedlm.config.base import first_difference
 from tiedlm.errors import RunError
 from tiedlm.experiment.carry_out import carry_out_each, unfinished_runs
 from tiedlm.experiment.config import Experiment
@@ -71,5 +70,5 @@ def _size_in_words(experiment: Experiment) -> str:
 
 
 def _is_another(run: Run) -> bool:
-    """Whether a run of another recipe lies in the folder."""
-    return first_difference(RunFolder(run.directory).made_with(), run.config) is not None
+    """Whether a run of another recipe or text lies in the folder."""
+    return RunFolder(run.directory).difference_from(run.config) is not None

@@ -94,11 +94,12 @@ class _Execution:
         self.stop = StopSignal(run.label)
         self.scorer = Scorer(self.setup, self.trainer, folder, self.stop, talk)
         self.metrics = MetricsFile(folder.metrics_file)
+        folder.check_data(data.record())
         folder.claim(run.config)  # last: a request that cannot be carried out claims nothing
 
     def carry_out(self) -> RunResult:
         """Train to the last step, score every split, write the result."""
-        with self.stop, self._open_journal(self._resume()) as journal:
+        with self.stop, self._open_journal(self._begin()) as journal:
             reset_peaks(self.setup.machine.device)
             if self.setup.machine.compile:
                 self.trainer.training_step.compile()
@@ -112,6 +113,11 @@ class _Execution:
             if self.run.config.is_tuning_run:  # a grid of large models would fill a disk, and nobody uses its weights
                 self.folder.drop_checkpoints()
             return result
+
+    def _begin(self) -> Resumed:
+        resumed = self._resume()
+        self.folder.keep_data(self.setup.data)  # last: the checkpoint of a run begun without it tells another text
+        return resumed
 
     def _resume(self) -> Resumed:
         """Restore the newest checkpoint, if there is one, and cut metrics.jsonl to its step."""

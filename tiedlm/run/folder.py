@@ -1,6 +1,7 @@
 """The files in a run's folder. Free of torch.
 
-config.yaml (resolved, written first), metrics.jsonl, checkpoint/, evaluation/<split>.npz, result.json (written last and
+config.yaml (resolved, written first), data.json (which text; written before training) with the files of the tokenizer
+beside it, metrics.jsonl, checkpoint/, evaluation/<split>.npz, result.json (written last and
 at once: where it is, the run is complete) or failure.json. Where the folder itself lies: tiedlm/run/layout.
 """
 
@@ -9,13 +10,14 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from tiedlm.config.base import Config, ConfigError, Problem, Raw, first_difference, parse
 from tiedlm.config.file import read_mapping
 from tiedlm.config.yaml_core import dump_yaml
+from tiedlm.data.tokenizer_files import TOKENIZER_FILES
 from tiedlm.errors import RunError
 from tiedlm.files import remove, remove_folder, write_atomic
 from tiedlm.paths import check_folder
@@ -26,6 +28,10 @@ from tiedlm.run.loggers import FOLDERS as LOGGERS
 from tiedlm.run.result import RunFailure, RunResult
 from tiedlm.run.token_types import VOCABULARY_FILE
 from tiedlm.talk import SILENT, Talk
+
+if TYPE_CHECKING:
+    from tiedlm.data.identity import DataRecord
+    from tiedlm.data.prepared import PreparedData
 
 _ASIDE = ".cleared.part"
 """Where what `clear` removes is for a moment."""
@@ -38,6 +44,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.config_file = path / "config.yaml"
+        self.data_file = path / "data.json"
         self.metrics_file = path / "metrics.jsonl"
         self.checkpoints = path / "checkpoint"
         self.result_file = path / "result.json"
@@ -67,6 +74,7 @@ class RunFolder:
         """Write the config, or check that the run already here is the same; ConfigError names the first difference."""
         self.check_identity(config)
         if not self._is_taken():
+            self.data_file.unlink(missing_ok=True)  # of the run that gives way
             self._write(config)
             self.failure_file.unlink(missing_ok=True)
             return
@@ -83,14 +91,53 @@ class RunFolder:
 
     def check_identity(self, config: RunConfig) -> None:
         """Raise ConfigError where the run here computes something else than `config`."""
-        if not self._is_taken():
-            return
-        difference = first_difference(self.made_with(), config)
+        if self._is_taken():
+            difference = self.difference_from(config)
+            if difference is not None:
+                way_out = "--fresh starts that run again, another name or --runs-dir keeps it"
+                raise ConfigError(Problem(difference.key, f"{difference.message}; {way_out}"))
+
+    def difference_from(self, config: RunConfig) -> Problem | None:
+        """Where the run here computes something else than `config`, or its text is not there any more as it was."""
+        made_with = self.made_with()
+        difference = first_difference(made_with, config)
         if difference:
             key, stored, requested = difference
-            way_out = "--fresh starts that run again, another name or --runs-dir keeps it"
-            message = f"{self.path} was made with {stored!r}, now it is {requested!r}; {way_out}"
-            raise ConfigError(Problem(key, message))
+            return Problem(key, f"{self.path} was made with {stored!r}, now it is {requested!r}")
+        from tiedlm.data.identity import difference_in_content
+
+        other = difference_in_content(str(self.path), made_with.data, config.data, self.data_record())
+        return None if other is None else Problem(*other)
+
+    def data_record(self) -> "DataRecord | None":
+        """Which text and tokenizer the run has; of an old run what its result says of them, if there is one."""
+        from tiedlm.data.identity import DataRecord
+
+        stored = _read(self.data_file, DataRecord)
+        result = None if stored else self.result()
+        if result is None:
+            return stored
+        corpus, hashes = result.corpus, result.hashes
+        return DataRecord(
+            corpus=hashes.corpus,
+            tokens=hashes.tokens,
+            details=corpus.details,
+            tokenizer={},
+        )
+
+    def check_data(self, record: "DataRecord") -> None:
+        """Raise ConfigError where the run here was begun with another text, or its text was cut into other tokens."""
+        stored = self.data_record() if self._is_taken() else None
+        difference = stored and stored.difference_from(record)
+        if difference:
+            message = f"{difference} is not what {self.path} was made with; --fresh starts that run again"
+            raise ConfigError(Problem("data", message))
+
+    def keep_data(self, data: "PreparedData") -> None:
+        """Store which text and which tokenizer the run has, where that is not done; raises RunError("disk")."""
+        if not self.data_file.is_file():
+            data.save_tokenizer(self.path)
+            write_atomic(self.data_file, to_json(data.record().model_dump(mode="json")))
 
     def result(self) -> RunResult | None:
         """The result of a complete run, else None."""
@@ -112,7 +159,8 @@ class RunFolder:
         """
         if self.result_file.is_file():
             return
-        self.claim(config)
+        if not self._is_taken():  # else it is the run's own, whatever its text has become meanwhile
+            self.claim(config)
         write_atomic(self.failure_file, to_json(failure.model_dump(mode="json")))
 
     def drop_checkpoints(self) -> None:
@@ -139,7 +187,9 @@ class RunFolder:
         aside = self.path / _ASIDE
         try:
             aside.mkdir(exist_ok=True)
-            _move([self.result_file, *self._folders, self.failure_file, self.metrics_file], aside)
+            tokenizer = [self.path / name for name in TOKENIZER_FILES]
+            rest = [self.failure_file, self.metrics_file, self.data_file, *tokenizer]
+            _move([self.result_file, *self._folders, *rest], aside)
         except OSError as error:
             message = f"{self.path} could not be cleared, and is as it was: {error.filename}: {error.strerror}"
             raise RunError("disk", message) from error

@@ -43,22 +43,21 @@ class Layout:
         return self.experiment_dir / _TUNING / variant / settings / f"seed-{seed}"
 
     def run_dirs(self) -> list[Path]:
-        """The folders of runs that are on disk, by variant and seed number; those of tuning runs are not among them."""
+        """The folders of runs that are on disk, by name and seed number; those of tuning runs are not among them.
 
-        def order(path: Path) -> tuple[str, int]:
+        Also folders that were given another name: which run one holds is said by its config alone.
+        """
+
+        def order(path: Path) -> tuple[str, int, str]:
             number = path.name.removeprefix("seed-")
-            return variant_of(path), int(number) if number.isdigit() else 0
+            return path.parent.name, int(number) if number.isdigit() else 0, path.name
 
-        return sorted(self.experiment_dir.glob("*/seed-*"), key=order)
+        renamed = (file.parent for file in self.experiment_dir.glob("*/*/config.yaml"))
+        return sorted({*self.experiment_dir.glob("*/seed-*"), *renamed}, key=order)
 
     def has_runs(self) -> bool:
         """Whether any run is on disk, of the tuning search too."""
-        return any(any(self.experiment_dir.glob(pattern)) for pattern in ("*/seed-*", f"{_TUNING}/*/*/seed-*"))
-
-
-def variant_of(run_dir: Path) -> str:
-    """The variant whose run a folder holds."""
-    return run_dir.parent.name
+        return bool(self.run_dirs()) or any(self.experiment_dir.glob(f"{_TUNING}/*/*/seed-*"))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A trained run again: score a split another way, or continue a text. Nothing that is stored changes."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from tiedlm.model.config import TransformerConfig
 from tiedlm.run.config import RunConfig
 from tiedlm.run.result import SplitResult
 from tiedlm.run.scores import score_split, split_result
-from tiedlm.run.setup import open_run
+from tiedlm.run.setup import open_model, open_run
 from tiedlm.talk import SILENT, Talk
 
 
@@ -26,13 +27,15 @@ def evaluate_run(
     stride: int | None = None,
     device: str | None = None,
     checkpoint: Literal["last", "best"] = "last",
+    settings: Sequence[str] = (),
     talk: Talk = SILENT,
 ) -> dict[str, Any]:
     """Score a split with the newest checkpoint, or the one that validated best; what `tiedlm evaluate --json` prints.
 
+    `settings`, `data.corpus.KEY=VALUE`, say where its text lies, should that have been moved.
     Raises ConfigError where the windows do not fit the model, RunError where there is no valid checkpoint.
     """
-    setup = open_run(directory, cache_dir, talk, device, checkpoint)
+    setup = open_run(directory, cache_dir, talk, device, checkpoint, settings)
     windows = _windows(setup.config, seq_len, stride)
     result = split_result(setup, split, score_split(setup, split, windows, talk), windows)
     return {
@@ -93,17 +96,18 @@ def generate_text(
         raise ConfigError(Problem("--temperature", f"{temperature}: must be a finite number"))
     if any("\ud800" <= symbol <= "\udfff" for symbol in prompt):
         raise ConfigError(Problem("--prompt", "holds bytes that are no text in this terminal's encoding"))
-    setup = open_run(directory, cache_dir, talk, device)
-    if top_k is not None and top_k > setup.data.vocab_size:
-        raise ConfigError(Problem("--top-k", f"{top_k:,}: the model knows {setup.data.vocab_size:,} types"))
-    ids = [setup.data.end_of_text, *setup.data.encode(prompt)]
+    trained = open_model(directory, cache_dir, talk, device)
+    tokenizer, config = trained.tokenizer, trained.config
+    if top_k is not None and top_k > tokenizer.vocab_size:
+        raise ConfigError(Problem("--top-k", f"{top_k:,}: the model knows {tokenizer.vocab_size:,} types"))
+    ids = [tokenizer.end_of_text, *tokenizer.encode(prompt)]
     new = generate(
-        setup.model,
+        trained.model,
         ids,
         num_tokens=num_tokens,
-        max_context=None if setup.config.model.carries_state else setup.config.max_seq_len,
+        max_context=None if config.model.carries_state else config.max_seq_len,
         temperature=temperature,
         top_k=top_k,
         seed=seed,
     )
-    return setup.data.decode(list(new))
+    return tokenizer.decode(list(new))

@@ -162,7 +162,10 @@ def test_a_draw_that_changes_nothing_is_no_measure() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
-    [({"effective": effective(precision="bf16")}, "precision differs"), ({"hashes": hashes(9, tokens="x")}, "tokens")],
+    [
+        ({"effective": effective(precision="bf16")}, "precision differs"),
+        ({"hashes": hashes(9, batches="x")}, "batches"),
+    ],
 )
 def test_runs_that_differ_in_more_are_no_noise_floor(changes: dict[str, Any], reason: str) -> None:
     comparison = compared(*EXAMPLE[:10], *redrawn(REDRAWN_NATS, **changes))
