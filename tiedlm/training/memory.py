@@ -12,6 +12,9 @@ import torch
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Of mallopt(3): how much may lie free at the top of the heap, and from where on a block is mapped by itself."""
 
+MAPPED_FROM = 2**24
+"""A block of at least so many bytes is given back to the system as soon as it is free."""
+
 
 @dataclass(frozen=True)
 class Peaks:
@@ -50,16 +53,17 @@ def read_peaks(device: torch.device) -> Peaks:
 def keep_freed_memory() -> bool:
     """Let this process keep the memory that a step frees for the next step; whether malloc could be told so.
 
-    Otherwise glibc returns it to the system and gets it again page by page, filled with zeros: up to a tenth of a
-    step's time. Blocks of 32 MiB and more are still returned, since kept they would fragment the heap: by up to a third
-    of what a step takes, and by more for two matrices than for one.
+    Otherwise glibc returns it to the system and gets it again page by page, filled with zeros: up to a tenth of a small
+    model's step, a third of one with many blocks of a few MiB. Blocks of 16 MiB and more are still returned, since kept
+    they would fragment the heap: by up to a third of what a step takes, and by more for two matrices than for one. From
+    16 MiB on the time to get them again is a few percent of the work on them.
     """
     if not sys.platform.startswith("linux"):
         return False
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is None or "glibc" not in platform.libc_ver()[0]:
         return False
-    return bool(set_option(_M_MMAP_THRESHOLD, 2**25) and set_option(_M_TRIM_THRESHOLD, 2**31 - 1))
+    return bool(set_option(_M_MMAP_THRESHOLD, MAPPED_FROM) and set_option(_M_TRIM_THRESHOLD, 2**31 - 1))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
