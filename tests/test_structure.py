@@ -21,6 +21,7 @@ PARTS = [
     "errors",
     "streams",
     "files",
+    "time_left",
     "progress_bar",
     "talk",
     "config",

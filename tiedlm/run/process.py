@@ -22,11 +22,22 @@ from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder, raw_config
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure
+from tiedlm.talk import Talk
 
 
-def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run]) -> None:
+def run_in_child(
+    run: Run,
+    *,
+    cache_dir: Path,
+    fresh: bool,
+    prefix: str,
+    siblings: Sequence[Run],
+    num_ahead: int = 0,
+    seconds_each: float | None = None,
+) -> None:
     """Carry out a run in a worker, which sees SIGINT and SIGTERM through this process and ends with it.
 
+    `num_ahead` runs come after it, and those before it took `seconds_each`: for the time left that it shows.
     Raises what the run raised: ConfigError, RunError, Interrupted; the last also where the run had just ended well.
     """
     request = {
@@ -36,6 +47,8 @@ def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, sibling
         "cache_dir": str(cache_dir),
         "fresh": fresh,
         "prefix": prefix,
+        "num_ahead": num_ahead,
+        "seconds_each": seconds_each,
     }
     # in a session of its own: a terminal's Ctrl-C reaches this process alone, which hands it on once
     with (
@@ -51,6 +64,7 @@ def run_in_child(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, sibling
     ):
         forwarding.begin(worker)
         outcome = _ask(worker, request)
+    Talk().clear()
     received = forwarding.received
     if received is not None and outcome.code == 0:
         raise Interrupted(received, f"{run.label}: finished and scored; run it again for what comes after it")

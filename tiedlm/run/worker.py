@@ -20,18 +20,24 @@ from tiedlm.errors import Interrupted, RunError, unexpected
 from tiedlm.run.config import RunConfig
 from tiedlm.run.layout import Run
 from tiedlm.talk import Talk
+from tiedlm.time_left import RunsAhead
 
 # The tasks import torch, so only once the parent is being watched.
 
 
-def _run(run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str) -> None:
+def _run(
+    run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str, num_ahead: int = 0, seconds_each: Any = None
+) -> None:
     """Carry out a run; its outcome lies in its folder."""
+    talk = Talk(prefix, ahead=RunsAhead(num_ahead, seconds_each))
+    this = _run_of(run)
+    talk.now(f"{this.label}: loading torch")
     from tiedlm.run.execute import execute
     from tiedlm.training.memory import keep_freed_memory
 
     keep_freed_memory()
     others = [_run_of(sibling) for sibling in siblings]
-    execute(_run_of(run), cache_dir=Path(cache_dir), fresh=fresh, talk=Talk(prefix), siblings=others)
+    execute(this, cache_dir=Path(cache_dir), fresh=fresh, talk=talk, siblings=others)
 
 
 def _run_of(described: Any) -> Run:
