@@ -132,6 +132,8 @@ class _Execution:
             return resumed
         self.setup.check_tokens(snapshot)
         self.trainer.restore(snapshot)
+        progress = self.trainer.progress
+        resumed = replace(resumed, tokens=progress.tokens_seen, seconds=progress.seconds)
         checkpoint.rotate(self.folder.checkpoints, kept, self.settings.keep_last)  # a kill may have broken that off
         self.talk.say(f"{self.run.label}: goes on after step {snapshot.step} of {self.trainer.num_steps}")
         return resumed
