@@ -20,7 +20,7 @@ from tiedlm.run.loggers import Resumed, Title, open_loggers
 from tiedlm.run.loop import train
 from tiedlm.run.metrics import MetricsFile
 from tiedlm.run.micro_batch import micro_batch_size
-from tiedlm.run.progress_writer import ProgressWriter
+from tiedlm.run.progress_writer import ProgressWriter, find_earlier
 from tiedlm.run.result import RunFailure, RunResult, SplitResult
 from tiedlm.run.scores import Scorer
 from tiedlm.run.setup import build_trainer, set_up
@@ -85,6 +85,7 @@ class _Execution:
 
     def __init__(self, run: Run, folder: RunFolder, cache_dir: Path, talk: Talk, siblings: Sequence[Run]) -> None:
         self.run, self.folder, self.cache_dir, self.talk = run, folder, cache_dir, talk
+        self.earlier = find_earlier(siblings)
         self.settings = run.config.training
         talk.now(f"{run.label}: opening the text")
         data = prepare(run.config.data, cache_dir, talk)
@@ -148,7 +149,7 @@ class _Execution:
         trainer = self.trainer
         with (
             self.talk.progress(self.run.label, trainer.num_steps) as show,
-            journal.also(shown := ProgressWriter(show, trainer, self.talk, self.run.label)),
+            journal.also(shown := ProgressWriter(show, trainer, self.talk, self.run.label, self.earlier)),
         ):
             validate = partial(self.scorer.validate, talk=shown.validating())
             train(trainer, self.settings, journal, self.stop, validate=validate, save=self._save)
