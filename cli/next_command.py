@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 def command_line(*arguments: str | os.PathLike[str]) -> str:
     """`tiedlm ARGUMENTS`, quoted; with the path of this program where a shell would not find it."""
-    return shlex.join([_program(), *map(os.fspath, arguments)])
+    return shlex.join([_program(), *(os.fspath(word) for word in arguments)])
 
 
 def going_on(arguments: Sequence[str]) -> str:

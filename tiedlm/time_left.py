@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 Clock = Callable[[], float]
 """Seconds since some moment."""
@@ -46,10 +47,20 @@ class Pace:
         return None if whole is None else whole * max(1 - self.share, 0)
 
 
+class Ahead(NamedTuple):
+    """How many runs come after one, and what those before it took; None where none has ended yet."""
+
+    num_runs: int = 0
+    seconds_each: float | None = None
+
+
+NONE_AHEAD = Ahead()
+
+
 class RunsAhead:
     """The runs that come after the one under way, which began when this was made.
 
-    `seconds_each` is what the runs before it took; without any, as long as this one will take is assumed.
+    Without `seconds_each` they are taken to be as long as this one will be.
     """
 
     def __init__(self, num_runs: int = 0, seconds_each: float | None = None, clock: Clock = time.monotonic) -> None:

@@ -1,6 +1,7 @@
 """The command to give next: exact, and one that a shell takes."""
 
 import shlex
+import signal
 import sys
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def test_after_an_interrupt_the_command_goes_on(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = [*command, str(write_tiny(tmp_path)), "--set", LONG, "--runs-dir", "my runs", "--fresh"]
-    with in_this_process(stop_at(3, number=2)):
+    with in_this_process(stop_at(3, number=signal.SIGINT)):
         assert main(words) == 130
     first, second = capsys.readouterr().err.splitlines()[-2:]
     assert "state saved" in first

@@ -28,7 +28,7 @@ def terminal(columns: int) -> Iterator[tuple[int, int]]:
 
 def read_all(terminal_end: int) -> str:
     """What was written until the other end was closed."""
-    parts = []
+    parts: list[bytes] = []
     while True:
         try:
             part = os.read(terminal_end, 65_536)

@@ -18,6 +18,7 @@ from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
+from tiedlm.time_left import Ahead
 
 
 def perplexity_line(number: str, label: str, split: str = "test") -> str:
@@ -79,11 +80,11 @@ def test_a_run_is_told_how_many_come_after_it_and_what_those_before_it_took(
     experiment = small_experiment(tmp_path, "seeds=[0, 1]")
     runs = plan(experiment, tmp_path / "runs")
     RunFolder(runs[0].directory).claim(runs[0].config)
-    clock, told = Clock(), []
+    clock, told = Clock(), list[Ahead]()
     seconds = iter([1.0, 20.0, 40.0, 7.0])
 
-    def run_for_a_while(run: Run, *, num_ahead: int, seconds_each: float | None, **_: Any) -> None:
-        told.append((num_ahead, seconds_each))
+    def run_for_a_while(run: Run, *, ahead: Ahead, **_: Any) -> None:
+        told.append(ahead)
         clock.now += next(seconds)
         carry_out(run)
 

@@ -17,7 +17,7 @@ from tiedlm.run.loggers import check_loggers
 from tiedlm.run.process import run_in_child
 from tiedlm.run.result import RunResult
 from tiedlm.talk import SILENT, Talk
-from tiedlm.time_left import Clock, in_words
+from tiedlm.time_left import NONE_AHEAD, Ahead, Clock, in_words
 
 
 def carry_out(
@@ -28,12 +28,10 @@ def carry_out(
     fresh: bool = False,
     talk: Talk = SILENT,
     prefix: str = "",
-    num_ahead: int = 0,
-    seconds_each: float | None = None,
+    ahead: Ahead = NONE_AHEAD,
 ) -> None:
     """Train and score a run; `siblings` share its micro-batch size.
 
-    `num_ahead` runs come after it, and those before it took `seconds_each`.
     The text is prepared in this process, so that the memory this takes is no part of any run's peak. Notes on the text
     (fewer types than requested, say) are said; a run, or a sibling, that does not fit the text is refused.
     Raises ConfigError, RunError, Interrupted.
@@ -56,8 +54,7 @@ def carry_out(
         fresh=fresh,
         prefix=prefix,
         siblings=siblings,
-        num_ahead=num_ahead,
-        seconds_each=seconds_each,
+        ahead=ahead,
     )
 
 
@@ -82,21 +79,15 @@ def carry_out_each(
     for number, run in enumerate(unfinished, start=1):
         prefix = f"[{what}{num_ended + number}/{len(runs)}] " if len(runs) > 1 else ""
         siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]
+        ahead = Ahead(len(unfinished) - number + later, stopwatch.mean)
         try:
             with stopwatch.timing(is_whole=fresh or not RunFolder(run.directory).config_file.is_file()):
-                carry_out(
-                    run,
-                    siblings,
-                    texts=texts,
-                    fresh=fresh,
-                    talk=talk,
-                    prefix=prefix,
-                    num_ahead=len(unfinished) - number + later,
-                    seconds_each=stopwatch.mean,
-                )
+                carry_out(run, siblings, texts=texts, fresh=fresh, talk=talk, prefix=prefix, ahead=ahead)
         except Interrupted as error:
+            if not prefix:
+                raise
             done = f"{num_ended + number - 1} of {len(runs)} {what}runs done"
-            raise Interrupted(error.number, f"{error}; {done}" if prefix else str(error)) from error
+            raise Interrupted(error.number, f"{error}; {done}") from error
         except RunError as error:
             if error.kind in OUTSIDE:
                 raise

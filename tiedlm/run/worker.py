@@ -25,11 +25,9 @@ from tiedlm.time_left import RunsAhead
 # The tasks import torch, so only once the parent is being watched.
 
 
-def _run(
-    run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str, num_ahead: int = 0, seconds_each: Any = None
-) -> None:
+def _run(run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str, ahead: Any = ()) -> None:
     """Carry out a run; its outcome lies in its folder."""
-    talk = Talk(prefix, ahead=RunsAhead(num_ahead, seconds_each))
+    talk = Talk(prefix, ahead=RunsAhead(*ahead))
     this = _run_of(run)
     talk.now(f"{this.label}: loading torch")
     from tiedlm.run.execute import execute

@@ -6,7 +6,7 @@ from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, run_result, runs
 from tiedlm.report.figures.so_far import so_far
 from tiedlm.run.result import RunFailure, RunResult
 
-PLANNED: dict[str, Sequence[int]] = {"tied": range(5), "untied": range(5)}
+PLANNED: dict[str, tuple[int, ...]] = {"tied": (0, 1, 2, 3, 4), "untied": (0, 1, 2, 3, 4)}
 
 
 def said(results: list[RunResult], failures: Sequence[RunFailure] = ()) -> list[str]:

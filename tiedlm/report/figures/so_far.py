@@ -18,7 +18,7 @@ _SO_FAR = {
 def so_far(comparison: Comparison) -> Iterator[str]:
     """ "2 of 5 seeds: tied - untied = +0.126 [+0.098, +0.153] nats per token on test: tied is worse, so far."."""
     planned = {seed for variant in comparison.variants for seed in variant.seeds}
-    planned |= {run.seed for run in (*comparison.pending, *comparison.failures)}
+    planned |= {run.seed for run in comparison.pending} | {run.seed for run in comparison.failures}
     on_test = [found for found in comparison.differences if found.split == "test"]
     if not on_test:
         yield comparison.verdict
