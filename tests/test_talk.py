@@ -191,11 +191,11 @@ def test_what_is_being_done_stands_in_a_terminal_until_the_next_is_said(monkeypa
         talk.now("not beside a bar")
         update(1, "")
     talk.now("scoring")
-    talk.say("done")
+    Talk().say("done, says another")
     parts = terminal.getvalue().split("\r\x1b[K")
     assert parts[1] == "[1/4] tied seed 0: loading to", "one column is left free: a full line would wrap"
     assert parts[2] == "[1/4] tied seed 0: building t"
-    assert parts[-2:] == ["[1/4] scoring ...", "[1/4] done\n"]
+    assert parts[-2:] == ["[1/4] scoring ...", "done, says another\n"]
     assert "not beside a bar" not in terminal.getvalue()
 
 
@@ -219,6 +219,7 @@ def test_a_sentence_is_broken_between_words_in_a_terminal_and_one_line_elsewhere
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
     Talk().say_wrapped(sentence)
     lines = terminal.getvalue().splitlines()
     assert (" ".join(lines), len(lines), max(map(len, lines)) < 80) == (sentence, 2, True)

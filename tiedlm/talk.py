@@ -35,13 +35,12 @@ class Talk:
         self.prefix, self.patience, self.clock = prefix, patience, clock
         self.ahead = ahead or RunsAhead(clock=clock)
         self._spoke = clock()
-        self._has_status = self._has_bar = False
+        self._has_bar = False
 
     def say(self, text: str) -> None:
         """One line; whoever listened may be gone (a closed pipe or terminal), which is no reason to stop the work."""
         self._spoke = self.clock()
-        self._write(f"{_CLEAR if self._has_status else ''}{self.prefix}{text}\n")
-        self._has_status = False
+        self._write(f"{_clear()}{self.prefix}{text}\n")
 
     def say_wrapped(self, text: str) -> None:
         """A sentence: in a terminal on as many lines as it takes, broken between words; one line elsewhere."""
@@ -58,16 +57,14 @@ class Talk:
         if not sys.stderr.isatty():
             if self.clock() - self._spoke >= self.patience:
                 self.say(text)
-        elif not self._has_bar and _can_clear():
+        elif not self._has_bar and _clear():
             line = f"{self.prefix}{text} ..."
-            self._write(_CLEAR + line[: _width() - 1])
-            self._has_status = True
+            self._write(_clear() + line[: _width() - 1])
 
     def clear(self) -> None:
         """Take away what `now` said, in a terminal; also what a process that was killed left there."""
-        if sys.stderr.isatty() and _can_clear():
-            self._write(_CLEAR + _SHOW_CURSOR)
-        self._has_status = False
+        if _clear():
+            self._write(_clear() + _SHOW_CURSOR)
 
     @contextmanager
     def progress(self, label: str, total: float) -> Iterator[Update]:
@@ -75,8 +72,7 @@ class Talk:
         if not sys.stderr.isatty():
             yield self._lines(label, total)
             return
-        if self._has_status:
-            self.clear()
+        self._write(_clear())
         self._has_bar = True
         try:
             with self._bar(label, total) as update:
@@ -138,9 +134,10 @@ class Silence(Talk):
 SILENT = Silence()
 
 
-def _can_clear() -> bool:
-    """Whether the terminal takes a line back."""
-    return os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+def _clear() -> str:
+    """What takes the line back that `now` of this or another process wrote; "" where nothing can be taken back."""
+    can_clear = sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    return _CLEAR if can_clear else ""
 
 
 def _width() -> int:

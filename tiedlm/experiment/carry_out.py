@@ -39,6 +39,7 @@ def carry_out(
     RunFolder(run.directory).check_free(talk)
     for each in (run, *siblings):
         check_loggers(each.config.training.loggers)
+    talk.now(f"{prefix}{run.label}: checking the text")
     data, notes = texts.for_run(run.config.data, Talk(prefix) if prefix else talk)
     for note in notes:
         if note not in texts.notes_said:  # once, not before every run
