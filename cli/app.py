@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 from tiedlm.errors import ConfigError, Interrupted, RunError, unexpected
 
 from . import completion
+from .next_command import going_on
 from .options import new_app
 from .output import is_of_a_stream, print_error, set_up_streams
 
@@ -122,7 +123,10 @@ def run(arguments: Sequence[str]) -> int:
             raise
         if debug:
             traceback.print_exc()
-        return tell(error, as_json)
+        code = tell(error, as_json)
+        if isinstance(error, Interrupted):
+            sys.stderr.write(f"tiedlm: to go on: {going_on(arguments)}\n")
+        return code
     return 0
 
 

@@ -1,8 +1,6 @@
 """`tiedlm compare`: carry out what is lacking, and show it side by side."""
 
-import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,9 +72,10 @@ def compare(
     if dry_run:
         _print_forecast(config, changes, runs_dir, cache, as_json)
         return
-    show = _announce if as_json or not sys.stdout.isatty() else partial(_show, details=details)
-    comparison = _carried_out(config, changes, runs_dir, cache, fresh, show)
+    comparison = _carried_out(config, changes, runs_dir, cache, fresh)
     _print(comparison, details, as_json)
+    if not as_json:
+        _say_what_next(comparison, runs_dir)
     if comparison.failures:
         raise typer.Exit(1)
 
@@ -103,16 +102,16 @@ def _print_forecast(config: str, changes: list[str], runs_dir: Path, cache: Path
     print_forecast(runs, cache, as_json, experiment.waits_for_tuning)
 
 
-def _carried_out(
-    config: str, changes: list[str], runs_dir: Path, cache: Path, fresh: bool, show: "Callable[[Comparison], None]"
-) -> "Comparison":
+def _carried_out(config: str, changes: list[str], runs_dir: Path, cache: Path, fresh: bool) -> "Comparison":
     from tiedlm.experiment.reading import load_experiment
 
     experiment = load_experiment(config, changes)
     from tiedlm.comparison.compare import compare as carry_out_and_compare  # once the config is known to be right
     from tiedlm.talk import Talk
 
-    return carry_out_and_compare(experiment, runs_dir=runs_dir, cache_dir=cache, fresh=fresh, talk=Talk(), show=show)
+    return carry_out_and_compare(
+        experiment, runs_dir=runs_dir, cache_dir=cache, fresh=fresh, talk=Talk(), show=_say_so_far
+    )
 
 
 def _print(comparison: "Comparison", details: bool, as_json: bool) -> None:
@@ -130,11 +129,25 @@ def _show(comparison: "Comparison", details: bool) -> None:
     render_comparison(comparison, console(), details)
 
 
-def _announce(comparison: "Comparison") -> None:
-    """Say the verdict so far on stderr: stdout gets the final comparison alone."""
+def _say_so_far(comparison: "Comparison") -> None:
+    """Say on stderr how it stands: stdout gets the final comparison alone."""
+    from tiedlm.report.figures.so_far import so_far
     from tiedlm.talk import Talk
 
-    Talk().say(comparison.verdict)
+    for sentence in so_far(comparison):
+        Talk().say_wrapped(sentence)
+
+
+def _say_what_next(comparison: "Comparison", runs_dir: Path) -> None:
+    """Say how to see it again, and how to hand it on; nothing where nothing is stored."""
+    from tiedlm.talk import Talk
+
+    from .next_command import command_line
+
+    folder = runs_dir / comparison.experiment
+    if comparison.variants:
+        Talk().say(f"all of it: {command_line('report', folder, '--details')}")
+        Talk().say(f"as a page: {command_line('report', folder, '--html', f'{comparison.experiment}.html')}")
 
 
 def _refuse_changes(settings: list[str] | None, device: str | None, fresh: bool, dry_run: bool) -> None:

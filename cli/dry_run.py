@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool, waiting: bool = False) -> None:
     """Print the plan; `waiting`: its runs wait for its tuning runs."""
-    from tiedlm.experiment.dry_run import forecast
+    from tiedlm.experiment.dry_run import forecast, totals
 
     documents = forecast(runs, cache_dir, waiting)
     if as_json:
-        print_json({"dry_run": True, "runs": documents})
+        print_json({"dry_run": True, "runs": documents, "totals": totals(documents)})
         return
     from tiedlm.report.commands.dry_run import render_dry_run
 
     from .console import console
 
-    render_dry_run(documents, console())
+    render_dry_run(documents, totals(documents), console())

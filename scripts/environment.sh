@@ -27,6 +27,25 @@ find_python() {
     return 1
 }
 
+# What pip prints, in short: each package of 5 MB or more before it is downloaded, and how many are installed.
+in_short() {
+    local line size names
+    while IFS= read -r line; do
+        if [[ $line =~ ^\ *(Downloading|"Using cached")\ (.*/)?([^/ ]+\.(whl|tar\.gz))\ \(([0-9]+)(\.[0-9]+)?\ (MB|GB)\) ]]; then
+            size="${BASH_REMATCH[5]}${BASH_REMATCH[6]} ${BASH_REMATCH[7]}"
+            names=${BASH_REMATCH[3]%%-[0-9]*}
+            if [[ ${BASH_REMATCH[7]} == GB || ${BASH_REMATCH[5]} -ge 5 ]]; then
+                echo "  $names, $size"
+            fi
+        elif [[ $line == "Installing collected packages: "* ]]; then
+            names=${line//[^,]/}
+            echo "  installing $((${#names} + 1)) packages"
+        elif [[ $line == "Successfully installed "* ]]; then
+            echo "  installed"
+        fi
+    done
+}
+
 # environment: what tiedlm itself needs; environment test: and what its tests and checks need; environment bench: and
 # the peers that it is timed beside.
 environment() {
@@ -34,12 +53,14 @@ environment() {
     if installed "${extra:-tiedlm}" || { [ -z "$extra" ] && { installed test || installed bench; }; }; then
         return
     fi
+    echo "Installing tiedlm and what it needs into $root/.venv: once, some minutes, 1 GB and more" >&2
     if ! "$bin/python" -m pip --version >/dev/null 2>&1; then
         python=$(find_python)
+        echo "  making the environment with $("$python" --version 2>&1)" >&2
         "$python" -m venv --clear "$root/.venv"
     fi
-    echo "Installing tiedlm and what it needs into $root/.venv (once; some minutes) ..." >&2
-    (cd "$root" && "$bin/python" -m pip install --quiet --quiet --disable-pip-version-check \
-        --constraint constraints.txt --editable ".${extra:+[$extra]}")
+    echo "  finding out which packages are needed" >&2
+    (cd "$root" && "$bin/python" -m pip install --disable-pip-version-check --progress-bar off \
+        --constraint constraints.txt --editable ".${extra:+[$extra]}") | in_short >&2
     wanted >"$root/.venv/installed-${extra:-tiedlm}"
 }

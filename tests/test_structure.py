@@ -26,6 +26,7 @@ PARTS = [
     "streams",
     "files",
     "json_document",
+    "time_left",
     "progress_bar",
     "talk",
     "config",

@@ -1,7 +1,6 @@
 """How far a task is, on as few lines of a terminal as hold it whole."""
 
 import textwrap
-import time
 from collections.abc import Iterator
 
 from rich.cells import cell_len
@@ -10,51 +9,47 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tiedlm.time_left import Pace, RunsAhead, left_in_words
+
 _BAR = 20
 _SHORTEST_BAR = 8
 _GAP = "  "
 
 
 class Bar:
-    """A label, a bar where there is room for one, the share done, the time left, and words on how it goes."""
+    """A label, a bar where there is room for one, the share done, the time left, and words on how it goes.
 
-    def __init__(self, label: str, total: float) -> None:
+    The words stand on a second line where one does not hold both.
+    """
+
+    def __init__(self, label: str, pace: Pace, ahead: RunsAhead | None = None) -> None:
         self.label = label
-        self.total = total
-        self.done = 0.0
+        self.pace = pace
+        self.ahead = ahead or RunsAhead()
         self.words = ""
-        self.began = time.monotonic()
-        self.first: float | None = None
 
     def reach(self, done: float, words: str) -> None:
-        """Say how far the task is; one that goes on begins where it was left: that part was not done just now."""
-        if self.first is None:
-            self.first, self.began = done, time.monotonic()
-        self.done, self.words = done, words
-
-    def time_left(self) -> str:
-        """ "03:25" at the speed since the beginning, "--:--" before there is one."""
-        achieved = self.done - (self.first or 0)
-        if achieved <= 0:
-            return "--:--"
-        seconds = round((time.monotonic() - self.began) / achieved * max(self.total - self.done, 0))
-        minutes, seconds = divmod(seconds, 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes:02}:{seconds:02}"
+        """Say how far the task is, and how it goes."""
+        self.pace.reach(done)
+        self.words = words
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        share = f"{100 * self.done / self.total if self.total else 100:3.0f}%"
-        end = [share, f"{self.time_left()} left", *filter(None, self.words.split(_GAP))]
-        line = _GAP.join([self.label, *end])
-        room = options.max_width - cell_len(line) - len(_GAP)
-        if room < _SHORTEST_BAR:
-            yield from map(Text, _packed([self.label, *end], options.max_width))
-            return
-        width = min(_BAR, room)
+        width, words = options.max_width, list(filter(None, self.words.split(_GAP)))
+        end = [f"{100 * self.pace.share:3.0f}%", left_in_words(self.pace, self.ahead)]
+        for beside, below in (([*end, *words], []), (end, words)):
+            room = width - cell_len(_GAP.join([self.label, *beside])) - len(_GAP)
+            if room >= _SHORTEST_BAR:
+                yield self._line(min(_BAR, room), _GAP.join(beside))
+                yield from map(Text, _packed(below, width))
+                return
+        yield from map(Text, _packed([self.label, *end], width))
+        yield from map(Text, _packed(words, width))
+
+    def _line(self, width: int, end: str) -> Table:
         table = Table.grid(padding=(0, len(_GAP), 0, 0), pad_edge=False)
-        bar = ProgressBar(total=max(self.total, 1e-9), completed=self.done, width=width)
-        table.add_row(Text(self.label), bar, Text(_GAP.join(end)))
-        yield table
+        total = max(self.pace.total, 1e-9)
+        table.add_row(Text(self.label), ProgressBar(total=total, completed=self.pace.done, width=width), Text(end))
+        return table
 
 
 def _packed(pieces: list[str], width: int) -> Iterator[str]:
@@ -66,4 +61,5 @@ def _packed(pieces: list[str], width: int) -> Iterator[str]:
             yield line
             longer = piece
         line = longer
-    yield line
+    if line:
+        yield line

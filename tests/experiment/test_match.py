@@ -18,7 +18,7 @@ from tiedlm.config.base import ConfigError
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.count_params import count_configs
 from tiedlm.experiment.counts_cache import CountsCache
-from tiedlm.experiment.dry_run import forecast
+from tiedlm.experiment.dry_run import forecast, totals
 from tiedlm.experiment.expand import expand
 from tiedlm.experiment.match import inner_width, sizes_in_words, with_matches
 from tiedlm.experiment.plan import plan
@@ -249,7 +249,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
         sizes(config) for config in experiment.variants.values()
     ]
     stream = io.StringIO()
-    render_dry_run(forecasts, Console(file=stream, width=80))
+    render_dry_run(forecasts, totals(forecasts), Console(file=stream, width=80))
     shown = stream.getvalue()
     assert "Variants of unequal cost" in shown
     for run in forecasts:
@@ -260,7 +260,7 @@ def test_counts_and_forecasts_have_all_variants_with_what_a_token_costs(tmp_path
 def test_a_plan_of_equal_cost_is_not_told_twice(tmp_path: Path) -> None:
     forecasts = forecast(plan(experiment_of(tmp_path), tmp_path / "runs"), tmp_path / "cache")
     stream = io.StringIO()
-    render_dry_run(forecasts, Console(file=stream, width=80))
+    render_dry_run(forecasts, totals(forecasts), Console(file=stream, width=80))
     assert "unequal" not in stream.getvalue()
 
 
@@ -273,7 +273,8 @@ def test_matched_runs_are_told_of_before_they_train_and_are_pairs_by_their_batch
     heard = Heard()
     with in_this_process():
         comparison = compare(experiment, runs_dir=runs, cache_dir=cache, talk=heard)
-    assert heard.lines == list(sizes_in_words(experiment, count_of)), "the last of four was still to come"
+    *before_training, _ = heard.lines
+    assert before_training == list(sizes_in_words(experiment, count_of)), "the last of four was still to come"
     assert not comparison.pending and not comparison.failures
     budget = comparison.analysis(Budget)
     assert budget is not None

@@ -45,5 +45,5 @@ def test_the_error_that_ends_a_run_names_it_the_place_and_the_signal() -> None:
     with StopSignal("tied seed 0") as stop:
         os.kill(os.getpid(), signal.SIGTERM)
     error = stop.interrupted("stopped after step 3, state saved")
-    assert str(error) == "tied seed 0: stopped after step 3, state saved; run it again to go on"
+    assert str(error) == "tied seed 0: stopped after step 3, state saved"
     assert (error.number, error.exit_code) == (signal.SIGTERM, 143)

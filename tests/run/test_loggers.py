@@ -3,13 +3,14 @@
 Where one of the two is installed (they are extras), a run is logged with it for real; the rest is tested without.
 """
 
-import struct
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Mapping
 from importlib import util
 from pathlib import Path
 
 import pytest
 
+from tests.support.logger_files import WANDB_OFFLINE, needs_tensorboard, needs_wandb, records_of
 from tests.support.small_runs import LONG, Heard, carry_out, small_experiment, small_run, stop_at
 from tiedlm.config.base import ConfigError, first_difference
 from tiedlm.errors import Interrupted, RunError
@@ -18,17 +19,13 @@ from tiedlm.experiment.plan import pick
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.journal import ValidationRecord
 from tiedlm.run.layout import Run
-from tiedlm.run.loggers import Logger, check_loggers, curves_of
+from tiedlm.run.loggers import Logger, Resumed, check_loggers, curves_of
 from tiedlm.run.metrics import MetricsFile
 from tiedlm.training.record import StepRecord
 
-WANDB_OFFLINE = {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
-needs_tensorboard = pytest.mark.skipif(not util.find_spec("tensorboard"), reason="the extra tensorboard")
-needs_wandb = pytest.mark.skipif(not util.find_spec("wandb"), reason="the extra wandb")
-
 
 def expected(run: Run) -> dict[str, dict[int, float]]:
-    """What the metrics of a run and its result say, by curve and step."""
+    """What the metrics of a run and its result say, by curve and step; the speed is tested by itself."""
     curves: dict[str, dict[int, float]] = {}
     for record in MetricsFile(RunFolder(run.directory).metrics_file).records():
         for name, value in curves_of(record).items():
@@ -37,7 +34,39 @@ def expected(run: Run) -> dict[str, dict[int, float]]:
     assert result is not None
     last = result.splits["validation"]
     curves.setdefault("validation/nats_per_token", {})[result.steps] = last.nll / last.tokens
+    curves.setdefault("validation/perplexity", {})[result.steps] = math.exp(last.nll / last.tokens)
     return curves
+
+
+class Recording(Logger):
+    """Keeps what is logged."""
+
+    def __init__(self, resumed: Resumed) -> None:
+        super().__init__(resumed)
+        self.logged: list[tuple[int, dict[str, float]]] = []
+
+    def close(self, ended_well: bool) -> None:
+        pass
+
+    def _log(self, step: int, values: Mapping[str, float]) -> None:
+        self.logged.append((step, dict(values)))
+
+    def _flush(self) -> None:
+        pass
+
+
+def test_the_speed_of_a_step_is_that_since_the_step_before_also_of_the_first_after_a_stop() -> None:
+    """64 tokens a step; the fifth takes 2 s, the others half a second."""
+    seconds = {4: 2.0, 5: 4.0, 6: 4.5}
+    steps = [
+        StepRecord(step=step, loss=2.5, learning_rate=1e-3, gradient_norm=0.5, tokens=64 * step, seconds=gone)
+        for step, gone in seconds.items()
+    ]
+    logger = Recording(Resumed(kept=3, written=3, tokens=192, seconds=1.5))
+    for record in steps:
+        logger.add(record)
+    logger.add(ValidationRecord(step=6, tokens=384, seconds=4.5, nll=30.0, num_tokens=12))
+    assert [values.get("train/tokens_per_second") for _, values in logger.logged] == [128.0, 32.0, 128.0, None]
 
 
 def test_one_that_is_not_installed_is_said_before_anything_is_made(
@@ -76,7 +105,7 @@ def test_what_is_drawn_are_loss_rate_gradient_and_validation() -> None:
     step = StepRecord(step=3, loss=2.5, learning_rate=1e-3, gradient_norm=0.5, tokens=64, seconds=0.1)
     assert curves_of(step) == {"train/loss": 2.5, "train/learning_rate": 1e-3, "train/gradient_norm": 0.5}
     validation = ValidationRecord(step=3, tokens=64, seconds=0.1, nll=30.0, num_tokens=12)
-    assert curves_of(validation) == {"validation/nats_per_token": 2.5}
+    assert curves_of(validation) == {"validation/nats_per_token": 2.5, "validation/perplexity": math.exp(2.5)}
 
 
 def test_a_validation_split_without_a_token_is_not_drawn() -> None:
@@ -129,7 +158,11 @@ def test_tensorboard_shows_every_step_once_over_stops(tmp_path: Path) -> None:
     events = EventAccumulator(str(run.directory / "tensorboard"), size_guidance={"scalars": 0})
     events.Reload()
     curves = expected(run)
-    assert {*events.Tags()["scalars"]} == {*curves}
+    assert {*events.Tags()["scalars"]} == {*curves, "train/tokens_per_second"}
+    speeds = events.Scalars("train/tokens_per_second")
+    assert [event.step for event in speeds] == list(range(1, 13)) and all(event.value > 0 for event in speeds)
+    (config,) = events.Tensors("config/text_summary")
+    assert '"steps": 12' in config.tensor_proto.string_val[0].decode()
     for name, curve in curves.items():
         shown = events.Scalars(name)
         assert [event.step for event in shown] == sorted(curve), name
@@ -147,22 +180,6 @@ def test_a_fresh_start_leaves_no_curve_of_before(tmp_path: Path) -> None:
     events = EventAccumulator(str(run.directory / "tensorboard"))
     events.Reload()
     assert [event.step for event in events.Scalars("train/loss")] == [1, 2, 3, 4, 5, 6]
-
-
-def records_of(file: Path) -> Iterator[bytes]:
-    """The records of one of wandb's files: 7 bytes of header, then a log as LevelDB writes it.
-
-    Blocks of 32 KiB hold chunks of a checksum, a length and a kind (1 whole; 2 first, 3 middle, 4 last of a record).
-    """
-    data, place, record = file.read_bytes(), 7, b""
-    while place + 7 <= len(data):
-        if 32_768 - place % 32_768 < 7:
-            place += 32_768 - place % 32_768
-        _, length, kind = struct.unpack_from("<IHB", data, place)
-        chunk, place = data[place + 7 : place + 7 + length], place + 7 + length
-        record = chunk if kind in (1, 2) else record + chunk
-        if kind in (1, 4):
-            yield record
 
 
 @needs_wandb

@@ -225,17 +225,10 @@ def test_a_worker_that_nobody_waits_for_any_more_ends_without_a_traceback(tmp_pa
 
 
 def test_what_the_run_raises_is_raised_here(tmp_path: Path) -> None:
-    """A request that is wrong, a memory that is too small: each as what it is, with all its words."""
+    """A request that is wrong, as what it is and with all its words; of other errors test_worker.py holds the same."""
     with pytest.raises(ConfigError, match="300") as error:
         in_child(small_run(tmp_path, "model.vocab_size=300"))
     assert [problem.key for problem in error.value.problems] == ["model.vocab_size"]
-    run = small_run(tmp_path, "model.dim=1048576", "model.num_heads=1")
-    with pytest.raises(RunError) as failed:
-        in_child(run)
-    assert failed.value.kind == "out_of_memory"
-    stored = RunFolder(run.directory).failure()
-    assert stored is not None
-    assert stored.message == str(failed.value)
 
 
 def test_files_where_the_user_stands_are_no_modules_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

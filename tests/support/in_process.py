@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,9 @@ from tiedlm.talk import SILENT, Talk
 def in_this_process(talk: Talk = SILENT, which: Callable[[Run], bool] = lambda run: True) -> Iterator[None]:
     """Inside the block the runs that `which` picks get no process of their own, which takes a tenth of the time."""
 
-    def run_here(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run], quiet: bool) -> None:
+    def run_here(run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run], **ahead: Any) -> None:
         if not which(run):
-            run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings, quiet=quiet)
+            run_in_child(run, cache_dir=cache_dir, fresh=fresh, prefix=prefix, siblings=siblings, **ahead)
             return
         from tiedlm.run.execute import execute
 

@@ -17,6 +17,7 @@ from tiedlm.experiment.plan import plan
 from tiedlm.experiment.tune import tune
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Layout, Run
+from tiedlm.run.loggers import log_comparison
 from tiedlm.talk import SILENT, Talk
 
 Show = Callable[[Comparison], None]
@@ -55,7 +56,24 @@ def compare(
     for run, to_come in carry_out_each(runs, lacking, cache_dir=cache_dir, fresh=fresh, talk=talk):
         if to_come and to_come[0].config.seed != run.config.seed:
             show(_compared(experiment, [run for run in runs if run not in to_come]))
-    return _compared(experiment, runs)
+    comparison = _compared(experiment, runs)
+    if lacking:
+        _log(comparison, runs)
+    return comparison
+
+
+def _log(comparison: Comparison, runs: Sequence[Run]) -> None:
+    """Hand the verdict and the differences to the loggers of the runs."""
+    names = list(dict.fromkeys(name for run in runs for name in run.config.training.loggers))
+    if names:
+        values = {
+            f"{found.split}/difference/{found.variant}": found.mean
+            for found in comparison.differences
+            if found.mean is not None
+        }
+        num_seeds = max((found.num_seeds for found in comparison.differences), default=0)
+        folder = runs[0].layout.experiment_dir
+        log_comparison(names, folder, comparison.experiment, comparison.verdict, num_seeds, values)
 
 
 def compare_finished(experiment: Experiment, *, runs_dir: Path, cache_dir: Path) -> Comparison:

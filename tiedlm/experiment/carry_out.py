@@ -1,11 +1,14 @@
 """Bring single runs to their end, each in a process of its own. Free of torch, and of numpy until a run must train."""
 
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.open_corpus import open_corpus
-from tiedlm.errors import OUTSIDE, RunError
+from tiedlm.errors import OUTSIDE, Interrupted, RunError
+from tiedlm.evaluation.measures import perplexity
 from tiedlm.experiment.check_joins import check_joins
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import plan
@@ -17,6 +20,7 @@ from tiedlm.run.loggers import check_loggers
 from tiedlm.run.process import run_in_child
 from tiedlm.run.result import RunResult
 from tiedlm.talk import SILENT, Talk
+from tiedlm.time_left import NONE_AHEAD, Ahead, Clock, in_words
 
 
 def carry_out(
@@ -28,6 +32,7 @@ def carry_out(
     fresh: bool = False,
     talk: Talk = SILENT,
     prefix: str = "",
+    ahead: Ahead = NONE_AHEAD,
 ) -> None:
     """Train and score a run; `siblings` share its micro-batch size, `others` are the runs that it is to be pooled with.
 
@@ -39,15 +44,21 @@ def carry_out(
     for each in (run, *siblings):
         check_loggers(each.config.training.loggers)
         open_corpus(each.config.data.corpus).check()
-    data, notes = texts.for_run(run.config.data, Talk(prefix) if prefix and talk is not SILENT else talk)
+    talk.now(f"{prefix}{run.label}: checking the text")
+    quiet = talk is SILENT
+    data, notes = texts.for_run(run.config.data, Talk(prefix) if prefix and not quiet else talk)
     for note in notes:
-        talk.say(f"{prefix}{note}")
+        if note not in texts.notes_said:  # once, not before every run
+            texts.notes_said.add(note)
+            talk.say(f"{prefix}{note}")
     check_joins(run, others, data.record())
     for each in (run, *siblings):
         if each.config.data == run.config.data:
             check_fits_text(each.config, data)
-    quiet = talk is SILENT
-    run_in_child(run, cache_dir=texts.cache_dir, fresh=fresh, prefix=prefix, siblings=siblings, quiet=quiet)
+    talk.now(f"{prefix}{run.label}: starting")
+    run_in_child(
+        run, cache_dir=texts.cache_dir, fresh=fresh, prefix=prefix, siblings=siblings, quiet=quiet, ahead=ahead
+    )
 
 
 def carry_out_each(
@@ -58,22 +69,69 @@ def carry_out_each(
     fresh: bool = False,
     talk: Talk = SILENT,
     what: str = "",
+    later: int = 0,
+    clock: Clock = time.monotonic,
 ) -> Iterator[tuple[Run, Sequence[Run]]]:
     """Carry out the unfinished ones of a plan's `runs`; yields each when it has ended, with those still to come.
 
-    A run that fails is said, and the others go on. Raises ConfigError, Interrupted, RunError where no run could go on.
+    How each run ended is said; where one fails, the others go on. `later` runs come after all of these. Raises
+    ConfigError, Interrupted, RunError where no run could go on.
     """
-    texts = RunTexts(cache_dir)
+    texts, stopwatch = RunTexts(cache_dir), _Stopwatch(clock)
+    num_ended = len(runs) - len(unfinished)
     for number, run in enumerate(unfinished, start=1):
-        prefix = f"[{what}{number}/{len(unfinished)}] " if len(unfinished) > 1 else ""
+        prefix = f"[{what}{num_ended + number}/{len(runs)}] " if len(runs) > 1 else ""
         siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]
+        ahead = Ahead(len(unfinished) - number + later, stopwatch.mean)
         try:
-            carry_out(run, siblings, texts=texts, others=() if fresh else runs, fresh=fresh, talk=talk, prefix=prefix)
+            with stopwatch.timing(is_whole=fresh or not RunFolder(run.directory).config_file.is_file()):
+                others = () if fresh else runs
+                carry_out(run, siblings, texts=texts, others=others, fresh=fresh, talk=talk, prefix=prefix, ahead=ahead)
+        except Interrupted as error:
+            if not prefix:
+                raise
+            done = f"{num_ended + number - 1} of {len(runs)} {what}runs done"
+            raise Interrupted(error.number, f"{error}; {done}") from error
         except RunError as error:
-            if error.kind in ("interrupted", *OUTSIDE):
+            if error.kind in OUTSIDE:
                 raise
             talk.say(f"{prefix}{run.label} failed: {error}")
+        else:
+            talk.say(f"{prefix}{run.label}: {_outcome(run)} in {in_words(stopwatch.last)}")
         yield run, unfinished[number:]
+
+
+class _Stopwatch:
+    """Times runs from their beginning to their end."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.last = 0.0
+        self._whole: list[float] = []
+
+    @contextmanager
+    def timing(self, is_whole: bool) -> Iterator[None]:
+        """Time the block, in which a run is carried out; the rest of one that was begun before is not in the mean."""
+        began = self.clock()
+        yield
+        self.last = self.clock() - began
+        if is_whole:
+            self._whole.append(self.last)
+
+    @property
+    def mean(self) -> float | None:
+        """What a run takes from beginning to end; None before one has ended."""
+        return sum(self._whole) / len(self._whole) if self._whole else None
+
+
+def _outcome(run: Run) -> str:
+    """ "test perplexity 193.21"; of a tuning run that of the validation split."""
+    result = RunFolder(run.directory).result()
+    assert result is not None  # it ended well, so it was written
+    split = "test" if "test" in result.splits else "validation"
+    scored = result.splits[split]
+    value = perplexity(scored.nll, scored.tokens)
+    return f"{split} perplexity " + ("beyond any number" if value is None else f"{value:,.2f}")
 
 
 def unfinished_runs(runs: Sequence[Run]) -> list[Run]:

@@ -1,11 +1,12 @@
-"""What a plan will take, before anything is done: steps, tokens, memory, disk."""
+"""What a plan will take, before anything is done: steps, tokens, time, memory, disk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tiedlm.data.batches import build_batches
 from tiedlm.data.open_corpus import open_corpus
+from tiedlm.experiment.duration import BASES, Duration, Speeds
 from tiedlm.experiment.match import inner_width
 from tiedlm.forecast.counts import count_model
 from tiedlm.forecast.memory_cache import target_of
@@ -15,6 +16,7 @@ from tiedlm.run.folder import RunFolder
 from tiedlm.run.forecast import forecast_memory
 from tiedlm.run.layout import Run
 from tiedlm.run.result import ENDED
+from tiedlm.training.checkpoint import newest_step
 from tiedlm.training.config import TrainingConfig
 
 _FLOAT = 4
@@ -26,6 +28,7 @@ def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> lis
     `waiting`: the runs wait for the tuning runs among them; they are shown with the first point of the grid.
     `state_bytes` is the fp32 parameters, their gradients and the optimizer's state; the forecast of the peak has the
     activations on top, of the whole batch at once where the micro-batch size is still to be agreed on.
+    `seconds` is what a run takes from its beginning to its end, with `seconds_basis` (tiedlm/experiment/duration).
     Raises ConfigError where a run on disk is not the one asked for, or its text cannot serve.
     """
     # before any forecast, so that a mistake is told at once
@@ -33,7 +36,44 @@ def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> lis
     for run, state in zip(runs, states, strict=True):
         if state not in ENDED:
             open_corpus(run.config.data.corpus).check()
-    return [_forecast(run, cache_dir, state) for run, state in zip(runs, states, strict=True)]
+    speeds = Speeds(runs[0].runs_dir)
+    return [_forecast(run, cache_dir, state, speeds) for run, state in zip(runs, states, strict=True)]
+
+
+def totals(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all runs take together, of the documents that `forecast` makes of them; null where a part is not known.
+
+    Tokens and seconds are those of the unfinished runs, and of one that is under way what it lacks. Runs follow one
+    another, so `predicted_peak_bytes` is that of the largest. `disk_bytes` is that of all checkpoints at the end, where
+    those of trials are gone; `disk_peak_bytes` has the one more that is written before an old one is removed.
+    """
+    to_do = [run for run in runs if run["state"] not in ENDED]
+    kept = [run for run in runs if run["trial_of"] is None]
+    at_the_end = _sum(run["disk_bytes"] for run in kept)
+    saving = _largest(run["checkpoint_bytes"] for run in kept)
+    trials = [run for run in runs if run["trial_of"] is not None and run["disk_bytes"] is not None]
+    trial = _largest(run["disk_bytes"] + run["checkpoint_bytes"] for run in trials)
+    bases = {run["seconds_basis"] for run in to_do}
+    return {
+        "runs": len(runs),
+        "to_do": len(to_do),
+        "tokens": _sum(run["tokens"] and run["tokens"] * run["share_left"] for run in to_do),
+        "seconds": _sum(run["seconds"] and run["seconds"] * run["share_left"] for run in to_do),
+        "seconds_basis": next((basis for basis in BASES if basis in bases), None) if None not in bases else None,
+        "predicted_peak_bytes": _largest(run["predicted_peak_bytes"] for run in to_do),
+        "disk_bytes": at_the_end,
+        "disk_peak_bytes": None if at_the_end is None or saving is None else max(at_the_end + saving, trial or 0),
+    }
+
+
+def _sum(values: Iterable[float | None]) -> int | None:
+    known = list(values)
+    return None if None in known else round(sum(value for value in known if value is not None))
+
+
+def _largest(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if None in known else max((value for value in known if value is not None), default=0)
 
 
 def _state(run: Run) -> str:
@@ -47,13 +87,15 @@ def _state(run: Run) -> str:
     return "under way" if folder.config_file.is_file() else "to do"
 
 
-def _forecast(run: Run, cache_dir: Path, state: str) -> dict[str, Any]:
+def _forecast(run: Run, cache_dir: Path, state: str, speeds: Speeds) -> dict[str, Any]:
     config, training, steps = run.config, run.config.training, _num_steps(run.config, cache_dir)
     fixed_size = fixed_vocab_size(config.model, config.data, cache_dir)
     vocab_size = fixed_size or requested_vocab_size(config.data)
     counts = vocab_size and count_model(config.model, vocab_size, config.max_seq_len, config.data.seq_len)
     footprint = vocab_size and forecast_memory(config, target_of(training), vocab_size, cache_dir)
     total, moments = counts.total if counts else None, _moments(training)
+    checkpoint = None if total is None else total * (1 + moments) * _FLOAT
+    duration = speeds.duration(config, steps, counts.flops_per_token, cache_dir) if steps and counts else Duration()
     return {
         "variant": config.variant,
         "seed": config.seed,
@@ -63,6 +105,9 @@ def _forecast(run: Run, cache_dir: Path, state: str) -> dict[str, Any]:
         "state": state,
         "steps": steps,
         "tokens": None if steps is None else steps * training.batch_size * config.data.seq_len,
+        "share_left": _share_left(run, state, steps),
+        "seconds": duration.seconds,
+        "seconds_basis": duration.basis,
         "vocab_size_is_known": fixed_size is not None,
         "parameters": total,
         "flops_per_token": counts.flops_per_token if counts else None,
@@ -71,8 +116,16 @@ def _forecast(run: Run, cache_dir: Path, state: str) -> dict[str, Any]:
         "state_bytes": None if total is None else total * (2 + moments) * _FLOAT,
         "predicted_peak_bytes": footprint.peak_bytes if footprint else None,
         "predicted": footprint.model_dump(mode="json") if footprint else None,
-        "disk_bytes": None if total is None else total * (1 + moments) * _FLOAT * _num_checkpoints(training),
+        "checkpoint_bytes": checkpoint,
+        "disk_bytes": None if checkpoint is None else checkpoint * _num_checkpoints(training),
     }
+
+
+def _share_left(run: Run, state: str, steps: int | None) -> float:
+    """The part of a run that its newest checkpoint lacks."""
+    if state in ENDED:
+        return 0.0
+    return 1 - min(newest_step(RunFolder(run.directory).checkpoints) / steps, 1) if steps else 1.0
 
 
 def _num_checkpoints(training: TrainingConfig) -> int:

@@ -17,6 +17,7 @@ class RunTexts:
     def __init__(self, cache_dir: Path) -> None:
         self.cache_dir = cache_dir
         self._opened: dict[str, PreparedData] = {}
+        self.notes_said: set[str] = set()
 
     def for_run(self, config: DataConfig, talk: Talk) -> "tuple[PreparedData, Sequence[str]]":
         """The text of the run that is about to start, whole, and what is to be known of it.

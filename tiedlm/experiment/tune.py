@@ -31,7 +31,8 @@ def tune(
     unfinished = runs if fresh else unfinished_runs(runs)
     if unfinished:
         talk.say(f"tuning first: {_size_in_words(experiment)}, {len(unfinished)} of {len(runs)} to do")
-    for _ in carry_out_each(runs, unfinished, cache_dir=cache_dir, fresh=fresh, talk=talk, what="trial "):
+    later = len(experiment.variants) * len(experiment.seeds)
+    for _ in carry_out_each(runs, unfinished, cache_dir=cache_dir, fresh=fresh, talk=talk, what="trial ", later=later):
         pass
     tuning = choose(experiment, outcomes_of(runs), runs_dir)
     if unfinished:

@@ -19,6 +19,7 @@ PARTS = (
     "progress_bar.py",
     "streams.py",
     "talk.py",
+    "time_left.py",
     "training",
     "tying",
 )

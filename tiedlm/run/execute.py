@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tiedlm.data.prepare import prepare
@@ -19,7 +20,7 @@ from tiedlm.run.loggers import Resumed, Title, open_loggers
 from tiedlm.run.loop import train
 from tiedlm.run.metrics import MetricsFile
 from tiedlm.run.micro_batch import micro_batch_size
-from tiedlm.run.progress_writer import ProgressWriter
+from tiedlm.run.progress_writer import ProgressWriter, find_earlier
 from tiedlm.run.result import RunFailure, RunResult, SplitResult
 from tiedlm.run.scores import Scorer
 from tiedlm.run.setup import build_trainer, set_up
@@ -85,9 +86,12 @@ class _Execution:
 
     def __init__(self, run: Run, folder: RunFolder, cache_dir: Path, talk: Talk, siblings: Sequence[Run]) -> None:
         self.run, self.folder, self.cache_dir, self.talk = run, folder, cache_dir, talk
+        self.earlier = find_earlier(siblings)
         self.settings = run.config.training
+        talk.now(f"{run.label}: opening the text")
         data = prepare(run.config.data, cache_dir, talk)
         size = micro_batch_size(run, siblings, data.vocab_size, talk)
+        talk.now(f"{run.label}: building the model")
         self.setup = set_up(run.config, data)
         self.start = StartHashes.of(self.setup.model)
         self.trainer = build_trainer(self.setup, size)
@@ -102,9 +106,12 @@ class _Execution:
         with self.stop, self._open_journal(self._begin()) as journal:
             reset_peaks(self.setup.machine.device)
             if self.setup.machine.compile:
+                self.talk.now(f"{self.run.label}: compiling the model")
                 self.trainer.training_step.compile()
             self._train(journal)
+            self.talk.now(f"{self.run.label}: scoring")
             splits = self.scorer.score_all()
+            self.talk.now(f"{self.run.label}: writing the result")
             journal.add(self._final_validation(splits["validation"]))
             result = build_result(
                 self.setup, self.trainer, self.start, splits, self.metrics.curve(), self._forecast_memory()
@@ -133,6 +140,8 @@ class _Execution:
             return resumed
         self.setup.check_tokens(snapshot)
         self.trainer.restore(snapshot)
+        progress = self.trainer.progress
+        resumed = replace(resumed, tokens=progress.tokens_seen, seconds=progress.seconds)
         checkpoint.rotate(self.folder.checkpoints, kept, self.settings.keep_last)  # a kill may have broken that off
         self.talk.say(f"{self.run.label}: goes on after step {snapshot.step} of {self.trainer.num_steps}")
         return resumed
@@ -147,9 +156,10 @@ class _Execution:
         trainer = self.trainer
         with (
             self.talk.progress(self.run.label, trainer.num_steps) as show,
-            journal.also(ProgressWriter(show, trainer)),
+            journal.also(shown := ProgressWriter(show, trainer, self.talk, self.run.label, self.earlier)),
         ):
-            train(trainer, self.settings, journal, self.stop, validate=self.scorer.validate, save=self._save)
+            validate = partial(self.scorer.validate, talk=shown.validating())
+            train(trainer, self.settings, journal, self.stop, validate=validate, save=self._save)
 
     def _save(self, validation: ValidationRecord | None) -> None:
         snapshot = replace(

@@ -33,7 +33,7 @@ class StopSignal:
     def interrupted(self, what: str) -> Interrupted:
         """The error that ends a run for the signal that was received; `what` says where it stopped."""
         assert self.received is not None
-        return Interrupted(self.received, f"{self.label}: {what}; run it again to go on")
+        return Interrupted(self.received, f"{self.label}: {what}")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)

@@ -57,6 +57,7 @@ def agree(runs: Sequence[Run], vocab_size: int, talk: Talk) -> int:
     for key, run in waiting.items():
         if key in tried:
             continue
+        talk.now(f"{run.config.variant}: trying a micro-batch of {min(size, run.config.training.batch_size)}")
         while not fits(run.config, min(size, run.config.training.batch_size), vocab_size):
             talk.say(f"{run.config.variant}: a micro-batch of {size} does not fit; trying {size // 2} for all variants")
             size //= 2

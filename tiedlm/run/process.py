@@ -23,19 +23,27 @@ from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder, raw_config
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure
+from tiedlm.talk import Talk
+from tiedlm.time_left import NONE_AHEAD, Ahead
 
 
 def run_in_child(
-    run: Run, *, cache_dir: Path, fresh: bool, prefix: str, siblings: Sequence[Run], quiet: bool = False
+    run: Run,
+    *,
+    cache_dir: Path,
+    fresh: bool,
+    prefix: str,
+    siblings: Sequence[Run],
+    quiet: bool = False,
+    ahead: Ahead = NONE_AHEAD,
 ) -> None:
     """Carry out a run in a worker, which sees SIGINT and SIGTERM through this process and ends with it.
 
-    A `quiet` worker shows no progress.
-
+    A `quiet` worker shows no progress; `ahead` is for the time left that others show.
     Raises what the run raised: ConfigError, RunError, Interrupted; the last also where the run had just ended well.
     """
     described = {"run": _described(run), "siblings": [_described(sibling) for sibling in siblings]}
-    options = {"cache_dir": str(cache_dir), "fresh": fresh, "prefix": prefix, "quiet": quiet}
+    options = {"cache_dir": str(cache_dir), "fresh": fresh, "prefix": prefix, "quiet": quiet, "ahead": ahead}
     request = {"task": "run", **described, **options}
     # in a session of its own: a terminal's Ctrl-C reaches this process alone, which hands it on once
     with (
@@ -51,17 +59,22 @@ def run_in_child(
     ):
         forwarding.begin(worker)
         outcome = _ask(worker, request)
-    received = forwarding.received
-    if received is not None and outcome.code == 0:
-        raise Interrupted(received, f"{run.label}: finished and scored; run it again for what comes after it")
-    if received is not None and not outcome.document:
-        raise Interrupted(received, f"{run.label}: stopped before it began to train, or a second time while it saved")
+    Talk().clear()
+    _raise_where_stopped(run, outcome, forwarding.received)
     try:
         outcome.result("the run's process", last_line="what it said stands above")
     except RunError as error:
         if outcome.is_fault:
             _write_down(run, error)
         raise
+
+
+def _raise_where_stopped(run: Run, outcome: "_Outcome", received: signal.Signals | None) -> None:
+    """Raise Interrupted where a signal came and the worker itself has no word on it."""
+    if received is not None and outcome.code == 0:
+        raise Interrupted(received, f"{run.label}: finished and scored; run it again for what comes after it")
+    if received is not None and not outcome.document:
+        raise Interrupted(received, f"{run.label}: stopped before it began to train, or a second time while it saved")
 
 
 def call_worker(task: str, config: RunConfig, **arguments: Any) -> Any:

@@ -111,9 +111,9 @@ class Scorer:
     def __init__(self, setup: Setup, trainer: Trainer, folder: RunFolder, stop: StopSignal, talk: Talk) -> None:
         self.setup, self.trainer, self.folder, self.stop, self.talk = setup, trainer, folder, stop, talk
 
-    def validate(self, record: StepRecord) -> ValidationRecord:
+    def validate(self, record: StepRecord, talk: Talk = SILENT) -> ValidationRecord:
         """The validation split scored after a step."""
-        nll = self._checked("validation", score_split(self.setup, "validation"))
+        nll = self._checked("validation", score_split(self.setup, "validation", talk=talk))
         total = float(nll.sum(dtype=np.float64))
         return ValidationRecord(record.step, record.tokens, record.seconds, total, len(nll))
 

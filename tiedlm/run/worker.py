@@ -20,19 +20,24 @@ from tiedlm.errors import Interrupted, RunError, unexpected
 from tiedlm.run.config import RunConfig
 from tiedlm.run.layout import Run
 from tiedlm.talk import SILENT, Talk
+from tiedlm.time_left import RunsAhead
 
 # The tasks import torch, so only once the parent is being watched.
 
 
-def _run(run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str, quiet: bool = False) -> None:
+def _run(
+    run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str, quiet: bool = False, ahead: Any = ()
+) -> None:
     """Carry out a run; its outcome lies in its folder."""
+    talk = SILENT if quiet else Talk(prefix, ahead=RunsAhead(*ahead))
+    this = _run_of(run)
+    talk.now(f"{this.label}: loading torch")
     from tiedlm.run.execute import execute
     from tiedlm.training.memory import keep_freed_memory
 
     keep_freed_memory()
     others = [_run_of(sibling) for sibling in siblings]
-    talk = SILENT if quiet else Talk(prefix)
-    execute(_run_of(run), cache_dir=Path(cache_dir), fresh=fresh, talk=talk, siblings=others)
+    execute(this, cache_dir=Path(cache_dir), fresh=fresh, talk=talk, siblings=others)
 
 
 def _run_of(described: Any) -> Run:

@@ -107,6 +107,11 @@ def load_step(folder: Path, step: int, talk: Talk, *, optimizer: bool = True) ->
     return _load_first([found for found in _numbered(folder) if found[0] == step], talk, optimizer)
 
 
+def newest_step(folder: Path) -> int:
+    """The step of the newest checkpoint, valid or not; 0 where there is none."""
+    return max((step for step, _ in _numbered(folder)), default=0)
+
+
 def validated(folder: Path) -> dict[int, float]:
     """Nats per token of the validation split by step, for the checkpoints saved right after it was scored."""
     scores = {}

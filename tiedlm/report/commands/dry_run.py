@@ -8,19 +8,24 @@ from rich.console import Console
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.table import Row, Table
 from tiedlm.report.formats.terminal_writer import TerminalWriter
-from tiedlm.run.result import ENDED
+
+_BASES = {
+    "same_shape": "as finished runs of this shape took here",
+    "other_shape": "from the speed of other runs here, by FLOPs",
+    "guess": "a guess from a matrix product (within a factor of 3)",
+}
 
 
-def render_dry_run(runs: Sequence[Mapping[str, Any]], console: Console) -> None:
-    """Print the runs of a plan and what they will take; `runs` as in the JSON of `--dry-run`."""
+def render_dry_run(runs: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], console: Console) -> None:
+    """Print the runs of a plan and what they will take; `runs` and `totals` as in the JSON of `--dry-run`."""
     writer = TerminalWriter(console)
     trials = [run for run in runs if run["trial_of"] is not None]
     if trials:
         writer.table(_trial_table(trials))
         writer.blank_line()
     _render_runs([run for run in runs if run["trial_of"] is None], writer)
-    to_do = [run for run in runs if run["state"] not in ENDED]
-    writer.paragraph(_how_many(len(runs), len(to_do)))
+    writer.paragraph(_how_many(totals["runs"], totals["to_do"]))
+    writer.paragraphs(_totals_in_words(totals))
     writer.paragraphs(_about_trials(trials, runs))
     writer.paragraph(
         f"Memory is the peak of a training step as predicted{_where(runs)}, without what kernels take for themselves. "
@@ -39,6 +44,36 @@ def _how_many(runs: int, to_do: int) -> str:
     if runs == 1:
         return "One run, not finished." if to_do else "One run, finished."
     return f"{runs} runs, {to_do} of them not finished."
+
+
+def _totals_in_words(totals: Mapping[str, Any]) -> Iterator[str]:
+    """What is left to do in time, memory and disk: a line each."""
+    if totals["to_do"]:
+        yield f"Time: {_time_in_words(totals['seconds'], totals['seconds_basis'])}."
+        if totals["predicted_peak_bytes"] is not None:
+            yield f"Memory: at most {_size(totals['predicted_peak_bytes'])}, one run at a time."
+    if totals["disk_bytes"] is not None:
+        peak = _size(totals["disk_peak_bytes"])
+        yield f"Disk: {_size(totals['disk_bytes'])} of checkpoints at the end, {peak} at most."
+
+
+def _time_in_words(seconds: float | None, basis: str | None) -> str:
+    if seconds is None or basis is None:
+        return "not known before a run of its kind has finished here"
+    return f"about {_duration(seconds)}, {_BASES[basis]}"
+
+
+def _duration(seconds: float) -> str:
+    """ "40 s", "12 min", "3.5 h", "4.2 days"."""
+    for size, unit, decimals in ((86_400, "days", 1), (3_600, "h", 1), (60, "min", 0)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:,.{decimals}f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _size(num_bytes: int) -> str:
+    """GiB from one on, else MiB."""
+    return f"{num_bytes / 2**30:,.1f} GiB" if num_bytes >= 2**30 else numbers.memory(num_bytes)
 
 
 def _render_runs(runs: Sequence[Mapping[str, Any]], writer: TerminalWriter) -> None:
