@@ -21,7 +21,8 @@ from tests.support.finished_runs import (
     summarize,
 )
 from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison
-from tiedlm.comparison.contrast import Difference, config_differences
+from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.settings import config_differences
 from tiedlm.comparison.statistics import sample_sd
 from tiedlm.config.base import ConfigError, execution_keys
 from tiedlm.run.config import RunConfig

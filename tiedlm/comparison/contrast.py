@@ -1,23 +1,21 @@
 """A variant against the baseline on one split, as measured: the difference, its intervals, and its pairing."""
 
 from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from tiedlm.comparison.bootstrap import OverText, over_text
 from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
+from tiedlm.comparison.settings import config_differences
 from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.variant_summary import has_split
-from tiedlm.config.base import Config, execution_keys
+from tiedlm.config.base import Config
 from tiedlm.run.result import RunResult
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
 """Of the variant. `no_difference`: equal to the last bit in every pair. `equal`: within a size too small to matter."""
 COMPARED_SPLITS = ("test", "validation")
 """The splits on which variants are compared; the first that all runs scored decides."""
-_NAMES = frozenset({"name", "variant", "seed"})
-"""Keys that say which run it is."""
 
 
 class Difference(Config):
@@ -27,8 +25,10 @@ class Difference(Config):
     for one seed and where the seeds are no pairs. `ci95_text` is over the `num_documents` of the text, for these very
     checkpoints; null with `text_reason`. The verdict and what it rests on are those of tiedlm/comparison/judgement:
     the p-values of "not 0" and of "within the smallest worthwhile size", corrected for `num_corrected_for` comparisons
-    (1: not corrected), and the range of seeds that would tell where they do not. `config_differences` are the dotted
-    config keys in which the two differ, of those that say what a run computes.
+    (1: not corrected), and the range of seeds that would tell where they do not. `ci95_corrected` and `ci90_corrected`
+    are the intervals that exclude 0, or lie within that size, exactly where the corrected p-values say so; null where
+    nothing is corrected. `config_differences` are the dotted config keys in which the two differ, of those that say
+    what a run computes; a key that comes with one's kind of tying alone counts only where it is not at its default.
     """
 
     variant: str
@@ -48,10 +48,17 @@ class Difference(Config):
     p_difference: float | None = None
     p_equal: float | None = None
     num_corrected_for: int = 1
+    ci95_corrected: tuple[float, float] | None = None
+    ci90_corrected: tuple[float, float] | None = None
     verdict: Verdict = "cannot_tell"
     seeds_needed: tuple[int, int] | None = None
     pairing: Pairing
     config_differences: list[str]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval over seeds that goes with the verdict: at 95 %, corrected where the verdict is."""
+        return self.ci95_corrected or self.ci95_seeds
 
 
 def contrast(
@@ -107,34 +114,3 @@ def nats(runs: Iterable[RunResult], split: str) -> list[float]:
 
 def _measure(pairs: Sequence[tuple[RunResult, RunResult]], split: str) -> PairedDifference:
     return paired_difference(nats((run for run, _ in pairs), split), nats((run for _, run in pairs), split))
-
-
-def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out.
-
-    Both as they were stored, maybe by an older version: a key that is not in one of them is null there.
-    """
-    one, other = _flat(mine), _flat(theirs)
-    return [key for key in dict.fromkeys([*one, *other]) if _says_what(key) and one.get(key) != other.get(key)]
-
-
-def _says_what(key: str) -> bool:
-    """Whether a dotted key of a run's config says what the run computes."""
-    return key not in _NAMES and not any(f"{key}.".startswith(f"{other}.") for other in _execution_keys())
-
-
-@cache
-def _execution_keys() -> frozenset[str]:
-    from tiedlm.run.config import RunConfig  # not to print what is stored, which needs no config models
-
-    return frozenset(execution_keys(RunConfig))
-
-
-def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[prefix + key] = value
-    return flat
