@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from tiedlm.comparison.absence import NOT_STORED, ONE_SEED, Reasons, known_reasons
 from tiedlm.comparison.bootstrap import OverText, over_text
 from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
 from tiedlm.comparison.settings import config_differences
@@ -54,6 +55,7 @@ class Difference(Config):
     seeds_needed: tuple[int, int] | None = None
     pairing: Pairing
     config_differences: list[str]
+    absent: Reasons = {}  # noqa: RUF012 (a frozen model); why `mean` or an interval is null, by its key
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -72,13 +74,15 @@ def contrast(
     pairing = pair_seeds(pairs)
     comparable = bool(pairs) and all(same_tokens(pair, split) for pair in pairs)
     measured = _measure(pairs, split) if comparable else None
+    interval = measured.interval if measured and pairing.level != "none" else None
+    no_mean = None if comparable else _why_not(pairs)
     over = over_text(pairs, split, scores_of) if comparable else OverText(reason="no tokens were scored by both")
     return Difference(
         variant=variant[0].variant,
         baseline=baseline[0].variant,
         split=split,
         mean=measured.mean if measured else None,
-        ci95_seeds=measured.interval if measured and pairing.level != "none" else None,
+        ci95_seeds=interval,
         ci95_text=over.interval,
         num_documents=over.num_documents,
         text_reason=over.reason,
@@ -87,7 +91,24 @@ def contrast(
         per_seed=list(measured.differences) if measured else [],
         pairing=pairing,
         config_differences=config_differences(variant[0].config, baseline[0].config),
+        absent=known_reasons(
+            {
+                "mean": no_mean,
+                "ci95_seeds": None if interval else no_mean or _why_no_interval(pairing, len(pairs)),
+                "ci95_text": None if over.interval else over.reason or NOT_STORED,
+            }
+        ),
     )
+
+
+def _why_not(pairs: Sequence[tuple[RunResult, RunResult]]) -> str:
+    return "they did not score the same tokens" if pairs else "no seed has finished in both"
+
+
+def _why_no_interval(pairing: Pairing, num_pairs: int) -> str:
+    if pairing.level == "none":
+        return f"the runs are not pairs ({'; '.join(pairing.reasons)})"
+    return ONE_SEED if num_pairs == 1 else NOT_STORED
 
 
 def contrasts(

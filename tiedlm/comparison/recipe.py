@@ -1,4 +1,4 @@
-"""The recipe of some runs in a phrase. Two recipes never have the same one: a verdict holds under its own. Free of torch."""
+"""The recipe of some runs in a phrase, which no other recipe has: a verdict holds under its own. Free of torch."""
 
 import hashlib
 import json

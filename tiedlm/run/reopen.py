@@ -8,7 +8,7 @@ from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.config import Split
 from tiedlm.evaluation.config import Windows
 from tiedlm.evaluation.generate import generate
-from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity
+from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity, word_perplexity
 from tiedlm.model.config import TransformerConfig
 from tiedlm.run.config import RunConfig
 from tiedlm.run.result import SplitResult
@@ -66,7 +66,7 @@ def _figures(result: SplitResult) -> dict[str, float | None]:
     return {
         "nats_per_token": nats_per_token(result.nll, result.tokens),
         "token_perplexity": perplexity(result.nll, result.tokens),
-        "word_perplexity": perplexity(result.nll, result.words),
+        "word_perplexity": word_perplexity(result.nll, result.words, result.bytes),
         "bits_per_byte": bits_per_byte(result.nll, result.bytes),
         "unigram_perplexity": perplexity(result.unigram_nll, result.tokens),
     }

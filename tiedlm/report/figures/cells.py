@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.variant_summary import SeedRun, SplitSummary, VariantSummary
+from tiedlm.comparison.split_summary import SplitSummary
+from tiedlm.comparison.variant_summary import SeedRun, VariantSummary
 from tiedlm.comparison.verdict import signed_together
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.table import Row

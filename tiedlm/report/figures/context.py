@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.comparison.variant_summary import SplitSummary, VariantSummary
+from tiedlm.comparison.split_summary import SplitSummary
+from tiedlm.comparison.variant_summary import VariantSummary
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import one_difference_each
 from tiedlm.report.figures.savings import savings_of_variants

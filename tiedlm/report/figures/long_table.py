@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
-from tiedlm.comparison.variant_summary import SeedRun, SeedScore, SplitSummary, VariantSummary
+from tiedlm.comparison.split_summary import SeedScore, SplitSummary
+from tiedlm.comparison.variant_summary import SeedRun, VariantSummary
 
 _SCORE_METRICS = (
     "nll",
