@@ -52,15 +52,19 @@ def _optimizer(flat: Settings) -> str:
 
 def _treatment(settings: Mapping[str, Settings]) -> Iterator[str]:
     """What is done to the embeddings, where it is not what is done by default."""
+
+    def value_of(key: str, default: Any) -> Callable[[Settings], str]:
+        return lambda flat: _value(flat.get(key, default))
+
     for key, label in (
         ("training.embedding_learning_rate_factor", "rate of the embeddings x {}"),
         (f"{_TYING}input_scale", "input scale {}"),
     ):
         values = {flat.get(key, 1.0) for flat in settings.values()}
         if values != {1.0}:
-            yield label.format(_told(settings, lambda flat, key=key: _value(flat.get(key, 1.0))))
+            yield label.format(_told(settings, value_of(key, 1.0)))
     for key in _other_keys(settings):
-        yield f"{key} {_told(settings, lambda flat, key=key: _value(flat.get(_TYING + key)))}"
+        yield f"{key} {_told(settings, value_of(_TYING + key, None))}"
 
 
 def _other_keys(settings: Mapping[str, Settings]) -> list[str]:

@@ -44,7 +44,7 @@ def _estimates(difference: Difference, place: int) -> Iterator[Estimate]:
         place,
         difference_cell(difference),
         difference.mean,
-        difference.ci95_seeds,
+        difference.interval,
         tuple(difference.per_seed),
     )
     if difference.split == "test" and difference.ci95_text and difference.num_documents:

@@ -7,7 +7,7 @@ from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.variant_summary import Saving, VariantSummary
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, seeds_in_words, signed_together
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.cells import difference_cell, perplexity_cell, shown_variants
+from tiedlm.report.figures.cells import difference_cell, in_words, perplexity_cell, shown_variants
 from tiedlm.run.result import ParameterCounts
 
 _MATCHED = {
@@ -73,7 +73,8 @@ def _against(saving: Saving | None, baseline: str) -> str:
 
 def _result(variant: VariantSummary, difference: Difference | None) -> str:
     over = seeds_in_words(len(variant.seeds))
-    score = f"test perplexity {perplexity_cell('test')(variant)} over {over}" if "test" in variant.splits else "no test"
+    perplexity = in_words(perplexity_cell("test")(variant))
+    score = f"test perplexity {perplexity} over {over}" if "test" in variant.splits else "no test"
     if difference is None:
         return score
     in_common = over_seeds_in_common(difference.num_seeds, len(variant.seeds))
@@ -88,7 +89,7 @@ def _compared(difference: Difference) -> str:
     by = (
         ""
         if difference.mean is None
-        else f" by {signed_together(difference.mean, difference.ci95_seeds)[0].lstrip('+-')} {UNIT}"
+        else f" by {signed_together(difference.mean, difference.interval)[0].lstrip('+-')} {UNIT}"
     )
     match difference.verdict:
         case "better" | "worse":

@@ -35,12 +35,16 @@ def table_card(table: Table) -> Markup:
 
 
 def scrolling_table(table: Table) -> Markup:
-    """A table that scrolls sideways where it is wider than the page; its labels stay in view."""
+    """A table that scrolls sideways where it is wider than the page; its labels stay in view.
+
+    Below it stands why a figure of it is absent.
+    """
     header, body = table.header_and_lines()
     head = element("tr", *(element("th", title, scope="col") for title in header))
     rows = (element("tr", _label(line[0]), *map(_cell, line[1:])) for line in body)
     whole = element("table", element("thead", head), element("tbody", *rows))
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=table.title or "figures")
+    scrolling = element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=table.title or "figures")
+    return join(scrolling, *bullet_list(table.reasons(), "note"))
 
 
 def _label(label: str) -> Markup:

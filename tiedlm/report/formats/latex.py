@@ -49,7 +49,11 @@ def comparison_latex(comparison: Comparison) -> str:
             r"\small",
             *_tabular(table),
             rf"\caption{{{caption}}}",
-            *([] if index else [rf"\label{{{label}}}", *_note(list(how_to_read(comparison)))]),
+            *(
+                []
+                if index
+                else [rf"\label{{{label}}}", *_note([*how_to_read(comparison), *main_table(comparison).reasons()])]
+            ),
             r"\end{table}",
         ]
     return "\n".join([*written, ""])

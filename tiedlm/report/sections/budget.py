@@ -21,15 +21,21 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
     budget = comparison.analysis(Budget)
     if budget is None:
         return
-    said = [each.statement for each in budget.equal_parameters]
-    if said:
-        left_out = len(said) - MAX_VARIANTS_AT_A_GLANCE
-        more = f"; {left_out} more variants in the details" if left_out > 0 else ""
-        yield f"{capitalized('; '.join(said[:MAX_VARIANTS_AT_A_GLANCE]))}{more}."
+    yield from _at_equal_parameters(comparison)
     chosen = min(budget.break_even, key=lambda each: each.variant != comparison.primary, default=None)
     if chosen is not None:
         num_seeds = comparison.conditions.num_seeds if comparison.conditions else 0
         yield f"Break-even: {_cost(chosen.outright)}{_gain(chosen.outright, num_seeds)}{_in_body(chosen, num_seeds)}."
+
+
+def _at_equal_parameters(comparison: Comparison) -> Iterator[str]:
+    """What holds at equal parameters; nothing where the config does not ask for that."""
+    budget = comparison.analysis(Budget)
+    said = [each.statement for each in budget.equal_parameters] if budget else []
+    if said:
+        left_out = len(said) - MAX_VARIANTS_AT_A_GLANCE
+        more = f"; {left_out} more variants in the details" if left_out > 0 else ""
+        yield f"{capitalized('; '.join(said[:MAX_VARIANTS_AT_A_GLANCE]))}{more}."
 
 
 def _tables(comparison: Comparison) -> list[Table]:
@@ -152,4 +158,4 @@ def _figures(comparison: Comparison, variant: str) -> Iterator[Figure]:
             yield from figures_of_difference(difference, "verdict_by_itself")
 
 
-SECTION = Section("Budget", remarks=_remarks, tables=_tables, figures=_figures)
+SECTION = Section("Budget", at_a_glance=_at_equal_parameters, remarks=_remarks, tables=_tables, figures=_figures)

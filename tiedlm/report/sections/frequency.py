@@ -60,6 +60,21 @@ def _how_to_read(frequency: Frequency) -> Iterator[str]:
     yield "rows moved: mean over the rows of a bin and over seeds; 0 are those of tokens that training never showed."
 
 
+def _at_a_glance(comparison: Comparison) -> Iterator[str]:
+    """That a bin has another verdict than the whole: the first such variant, and the most telling bin."""
+    frequency = comparison.analysis(Frequency)
+    primary_first = sorted(comparison.differences, key=lambda difference: not difference.is_primary)
+    for overall in (each for each in primary_first if frequency and each.split == frequency.split):
+        others = _disagreeing_bins(frequency, overall) if frequency else []
+        if others:
+            breakdown, found, difference = others[0]
+            where = AXES[breakdown.by].bins.format(found.label)
+            more = f", and another verdict on {len(others) - 1} more bins" if len(others) > 1 else ""
+            verdict = verdict_in_words(difference)
+            yield f"But {overall.variant} is {verdict} on {where}{more} (exploratory; see --details)."
+            return
+
+
 def _remarks(comparison: Comparison) -> Iterator[str]:
     """Where the verdict on a bin is another one than that on the whole: one sentence, on the first such variant."""
     frequency = comparison.analysis(Frequency)
@@ -142,5 +157,11 @@ def _estimates(breakdown: Breakdown, places: Mapping[str, int]) -> Iterator[Esti
 
 
 SECTION = Section(
-    "Frequency", remarks=_remarks, tables=frequency_tables, charts=_charts, notes=_notes, tables_repeat_charts=True
+    "Frequency",
+    at_a_glance=_at_a_glance,
+    remarks=_remarks,
+    tables=frequency_tables,
+    charts=_charts,
+    notes=_notes,
+    tables_repeat_charts=True,
 )

@@ -31,6 +31,16 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
     )
 
 
+def _at_a_glance(comparison: Comparison) -> Iterator[str]:
+    """The size of the noise beside the differences; where it is not known, why."""
+    floor = comparison.analysis(NoiseFloor)
+    if floor is None or not floor.noise:
+        yield from _remarks(comparison)
+        return
+    size = signed_together(floor.noise, floor.noise_ci95)[0].lstrip("+")
+    yield f"Noise floor: a fresh draw of the embeddings moves {floor.of} by {size} {UNIT}{_times(floor)}."
+
+
 def _times(floor: NoiseFloor) -> str:
     known = [(beside.variant, beside.times_noise) for beside in floor.beside if beside.times_noise is not None]
     known = known[:MAX_VARIANTS_AT_A_GLANCE]
@@ -105,4 +115,4 @@ def _bands(comparison: Comparison) -> Iterator[Band]:
         yield Band(f"±{noise}: how far a fresh draw of its embeddings moves a single run", -floor.noise, floor.noise)
 
 
-SECTION = Section("Noise floor", remarks=_remarks, tables=_tables, bands=_bands)
+SECTION = Section("Noise floor", at_a_glance=_at_a_glance, remarks=_remarks, tables=_tables, bands=_bands)
