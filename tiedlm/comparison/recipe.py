@@ -63,21 +63,21 @@ def _treatment(settings: Mapping[str, Settings]) -> Iterator[str]:
         values = {flat.get(key, 1.0) for flat in settings.values()}
         if values != {1.0}:
             yield label.format(_told(settings, value_of(key, 1.0)))
-    for key in _other_keys(settings):
-        yield f"{key} {_told(settings, value_of(_TYING + key, None))}"
+    yield from _other_treatment(settings)
 
 
-def _other_keys(settings: Mapping[str, Settings]) -> list[str]:
-    """The keys of the tying, beside those that a variant is, that are not at their default in some variant."""
+def _other_treatment(settings: Mapping[str, Settings]) -> Iterator[str]:
+    """The other keys of the tying, beside those of a kind of it, with the variants that do not have the default."""
     from tiedlm.tying.config import SeparateOutputConfig
 
-    known = {name: field.get_default() for name, field in SeparateOutputConfig.model_fields.items()}
-    known.pop("input_scale")
-    return [
-        name
-        for name, default in known.items()
-        if any(_TYING + name in flat and flat[_TYING + name] != default for flat in settings.values())
-    ]
+    for name, field in SeparateOutputConfig.model_fields.items():
+        having = {variant: flat[_TYING + name] for variant, flat in settings.items() if _TYING + name in flat}
+        variants_of: dict[str, list[str]] = {}
+        for variant, value in having.items():
+            if value != field.get_default() and name != "input_scale":
+                variants_of.setdefault(_value(value), []).append(variant)
+        for value, variants in variants_of.items():
+            yield f"{name} {value}" + ("" if len(variants) == len(having) else f" ({', '.join(variants)})")
 
 
 def _lengths(runs: Sequence[RunResult]) -> Iterator[str]:

@@ -65,6 +65,11 @@ class BinDifference(Config):
     verdict: Verdict | None = None
     reason: str | None = None
 
+    @property
+    def interval(self) -> Interval | None:
+        """The interval over seeds that goes with the verdict: at 95 %, corrected where the verdict is."""
+        return self.ci95_corrected or self.ci95_seeds
+
 
 class Bin(Config):
     """`types` of the vocabulary and `tokens` of the split that are in it, mean over all runs (seeds see other batches).

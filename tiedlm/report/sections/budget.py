@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 
+from tiedlm.comparison.absence import NOT_STORED, ONE_SEED
 from tiedlm.comparison.analyses.budget import BreakEven, Budget, Purchase
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.equal_parameters import MatchedBody
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.cells import difference_cell
+from tiedlm.report.figures.cells import known, shown_difference
 from tiedlm.report.figures.long_table import Figure, figures_of_difference
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.table import Absence, Row, Shown, Table
 from tiedlm.report.figures.text import capitalized, key_in_words
 from tiedlm.report.sections.section import MAX_VARIANTS_AT_A_GLANCE, Section
 
 _PAIRING = {"start+batches": "start, batches", "batches": "batches", "none": "no pairs"}
+_NO_FORECAST = "the memory of one was not forecast"
+_NO_SUCH_KEY = "its kind of model has no such size"
 
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
@@ -106,15 +109,15 @@ def _names(purchases: Sequence[Purchase]) -> tuple[str, ...]:
 def _price_table(purchases: Sequence[Purchase]) -> Table:
     rows = (
         Row.of("parameters", (f"{bought.parameters:+,}" for bought in purchases)),
-        Row.of("for good", (numbers.memory(bought.persistent_bytes, numbers.NOTHING) for bought in purchases)),
+        Row.of("for good", (known(bought.persistent_bytes, numbers.memory, _NO_FORECAST) for bought in purchases)),
         Row.of("FLOPs", (f"{bought.flops_percent:+.1f} %" for bought in purchases)),
         Row.of("tokens/s", (_percent(bought.tokens_per_second_percent) for bought in purchases)),
     )
     return Table(_names(purchases), rows, names_as="lines", title="What more parameters cost (speed as measured)")
 
 
-def _percent(value: float | None) -> str:
-    return numbers.NOTHING if value is None else f"{value:+.1f} %"
+def _percent(value: float | None) -> Shown:
+    return known(value, lambda percent: f"{percent:+.1f} %", "the speed of one was not measured")
 
 
 def _gain_table(purchases: Sequence[Purchase], budget: Budget) -> Table:
@@ -127,10 +130,11 @@ def _gain_table(purchases: Sequence[Purchase], budget: Budget) -> Table:
     return Table(_names(purchases), rows, names_as="lines", title=title)
 
 
-def _gain_cell(bought: Purchase) -> str:
+def _gain_cell(bought: Purchase) -> Shown:
     if bought.bought is None:
-        return f"{numbers.NOTHING} ({bought.bought_reason})"
-    return numbers.with_interval(bought.bought, bought.bought_ci95)
+        return Absence(bought.bought_reason or NOT_STORED)
+    shown = numbers.with_interval(bought.bought, bought.bought_ci95)
+    return shown if bought.bought_ci95 else Absence(bought.bought_reason or ONE_SEED, shown, "no interval")
 
 
 def _body_table(bodies: Sequence[MatchedBody], baseline: str) -> Table:
@@ -138,9 +142,9 @@ def _body_table(bodies: Sequence[MatchedBody], baseline: str) -> Table:
         Row.of("parameters", (numbers.count(body.parameters) for body in bodies)),
         Row.of(f"against {baseline}", (f"{body.percent_off:+.2f} %" for body in bodies), 1),
         Row.of("FLOPs per token", (numbers.count(body.flops_per_token) for body in bodies)),
-        Row.of("layers", (numbers.count(body.num_layers) for body in bodies)),
-        Row.of("inner width", (numbers.count(body.inner_width) for body in bodies)),
-        Row.of("difference", (difference_cell(body.difference) for body in bodies)),
+        Row.of("layers", (known(body.num_layers, numbers.count, _NO_SUCH_KEY) for body in bodies)),
+        Row.of("inner width", (known(body.inner_width, numbers.count, _NO_SUCH_KEY) for body in bodies)),
+        Row.of("difference", (shown_difference(body.difference) for body in bodies)),
         Row.of("verdict by itself", (key_in_words(body.difference.verdict) for body in bodies)),
         Row.of("equal to the last bit", (_PAIRING[body.difference.pairing.level] for body in bodies)),
     )

@@ -56,7 +56,7 @@ def _how_to_read(frequency: Frequency) -> Iterator[str]:
             "of both variants, over all seeds, need not differ by as much."
         )
     if any(found.p_difference is not None for found in differences):
-        yield "Verdicts on bins are exploratory, Holm-corrected within each breakdown; the intervals shown are not."
+        yield "Verdicts on bins are exploratory; they and their intervals over seeds are Holm-corrected in each breakdown."
     yield "rows moved: mean over the rows of a bin and over seeds; 0 are those of tokens that training never showed."
 
 
@@ -149,9 +149,9 @@ def _estimates(breakdown: Breakdown, places: Mapping[str, int]) -> Iterator[Esti
                 yield Estimate(
                     f"{found.label}, {difference.variant}" if several else found.label,
                     places[difference.variant],
-                    numbers.with_interval(difference.mean, difference.ci95_seeds),
+                    numbers.with_interval(difference.mean, difference.interval),
                     difference.mean,
-                    difference.ci95_seeds,
+                    difference.interval,
                     tuple(difference.per_seed),
                 )
 
