@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.variant_summary import VariantSummary
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import one_difference_each, perplexity_cell, shown_variants, variant_row
@@ -40,8 +41,13 @@ def _deciding_split(variants: Sequence[VariantSummary]) -> str:
 def screen_sentences(comparison: Comparison) -> Iterator[str]:
     """How to read the table, how equal start and batches were, in which keys the variants differ, and what failed."""
     yield from _how_to_read(comparison)
-    yield from _pairings(comparison)
-    yield from _differing_keys(comparison)
+    pairs = one_difference_each(comparison)
+    if len(pairs) == 1:
+        yield f"{''.join(_pairings(pairs))}; they differ in: {differing_keys(comparison, pairs[0])}."
+    elif pairs:
+        yield from (f"{said}." for said in _pairings(pairs))
+        keys = "; ".join(f"{pair.variant} in {differing_keys(comparison, pair)}" for pair in pairs)
+        yield f"Against {comparison.baseline} differ: {keys}."
     yield from comparison.notes
     yield from ends(comparison)
 
@@ -66,28 +72,14 @@ def _how_to_read(comparison: Comparison) -> Iterator[str]:
     )
 
 
-def _pairings(comparison: Comparison) -> Iterator[str]:
-    """Once for all variants of which the same is true."""
+def _pairings(pairs: Sequence[Difference]) -> Iterator[str]:
+    """Once for all variants of which the same is true, without a full stop."""
     variants_of: dict[tuple[str, str], list[str]] = {}
-    for difference in one_difference_each(comparison):
+    for difference in pairs:
         pairing = difference.pairing
         in_the_verdict = pairing.level == "none" and difference.split == "test"
         reasons = "" if pairing.level == "start+batches" or in_the_verdict else "; ".join(pairing.reasons)
         variants_of.setdefault((pairing.level, reasons), []).append(difference.variant)
     for (level, reasons), variants in variants_of.items():
-        said = pairing_in_words(level, ", ".join(variants), comparison.baseline)
-        yield f"{said} ({reasons})." if reasons else f"{said}."
-
-
-def _differing_keys(comparison: Comparison) -> Iterator[str]:
-    """The config keys in which each variant differs from the baseline."""
-    said = [
-        f"{difference.variant} in {differing_keys(comparison, difference)}"
-        for difference in one_difference_each(comparison)
-    ]
-    if len(said) == 1:
-        (difference,) = one_difference_each(comparison)
-        pair = f"{difference.variant} and {difference.baseline}"
-        yield f"{pair} differ in: {differing_keys(comparison, difference)}."
-    elif said:
-        yield f"Against {comparison.baseline} differ: {'; '.join(said)}."
+        said = pairing_in_words(level, ", ".join(variants), pairs[0].baseline)
+        yield f"{said} ({reasons})" if reasons else said

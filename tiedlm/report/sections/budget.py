@@ -157,7 +157,9 @@ def _figures(comparison: Comparison, variant: str) -> Iterator[Figure]:
     for each in budget.equal_parameters if budget else ():
         if each.variant == variant:
             yield Figure(variant, None, each.split, "verdict_at_equal_parameters", each.verdict)
-            yield Figure(variant, None, each.split, "p_difference_at_equal_parameters", each.p_difference)
+            why = None if each.p_difference is not None else "one of the two bodies could not be tested"
+            metric = "p_difference_at_equal_parameters"
+            yield Figure(variant, None, each.split, metric, each.p_difference, reason=why)
         for difference in (found for body in each.bodies if body.variant == variant for found in body.differences):
             yield from figures_of_difference(difference, "verdict_by_itself")
 
