@@ -86,7 +86,7 @@ def test_a_recipe_stands_behind_the_other_conditions_of_a_verdict() -> None:
     comparison = compared(*runs("tied", TIED_NATS), *runs("untied", UNTIED_NATS))
     assert comparison.conditions is not None
     words = conditions_in_words(comparison.conditions)
-    assert ", fp32, 5 seeds; adamw at 0.0006, ? x 512 tokens a step, " in words
+    assert ", fp32, 5 seeds; adamw at 0.0006, 0.8 and 0.61 tokens per parameter, recipe " in words
     assert comparison.verdict.startswith(f"{words}: ")
     older = comparison.conditions.model_copy(update={"recipe": ""})
     assert conditions_in_words(older).endswith(", 5 seeds"), "stored by an earlier version"

@@ -38,9 +38,9 @@ def recipe_in_words(runs: Sequence[RunResult]) -> str:
 
 def _rates(settings: Mapping[str, Settings]) -> Iterator[str]:
     yield _told(settings, _optimizer)
-    yield _told(settings, lambda flat: f"{flat.get('training.batch_size', '?')} x {flat.get('data.seq_len', '?')}") + (
-        " tokens a step"
-    )
+    if all({"training.batch_size", "data.seq_len"} <= flat.keys() for flat in settings.values()):
+        step = _told(settings, lambda flat: f"{flat['training.batch_size']} x {flat['data.seq_len']}")
+        yield f"{step} tokens a step"
 
 
 def _optimizer(flat: Settings) -> str:

@@ -18,7 +18,7 @@ from tiedlm.report.figures.cells import (
     score,
     variant_row,
 )
-from tiedlm.report.figures.main_table import memory_row, speed_row
+from tiedlm.report.figures.main_table import memory_row, part_rows, speed_row
 from tiedlm.report.figures.table import Absence, Row, Shown, Table
 from tiedlm.run.result import SPLITS
 
@@ -118,9 +118,14 @@ def one_run_table(alone: Comparison) -> Table:
     variants = alone.variants
     rows = [
         variant_row("parameters", variants, lambda variant: numbers.count(variant.parameters.total)),
+        *part_rows(variants, ("input_embedding", "output_embedding", "shared_embedding")),
         *(
             variant_row(f"{split} perplexity", variants, of_split(split, score("token_perplexity", 2)))
-            for split in present(variants, ("test", "validation"))
+            for split in present(variants, ("validation", "test"))
+        ),
+        *(
+            variant_row("of token frequencies alone", variants, of_split(split, score("unigram_perplexity", 2)), 1)
+            for split in present(variants, ("test",))
         ),
         *(variant_row(f"{split} nll per token", variants, nats_cell(split)) for split in present(variants, ("test",))),
         variant_row("first loss", variants, lambda v: numbers.decimal(v.runs[0].first_loss, 4)),

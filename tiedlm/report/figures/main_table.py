@@ -106,15 +106,20 @@ def memory_row(label: str, brief: str, variants: Sequence[VariantSummary], key: 
 
 def _parameter_rows(variants: Sequence[VariantSummary], baseline: str) -> Iterator[Row]:
     yield variant_row("parameters", variants, lambda variant: numbers.count(variant.parameters.total))
-    for part in PARTS:
-        cells = [variant.parameters.parts.get(part, 0) for variant in variants]
-        if any(cells):
-            yield Row.of(key_in_words(part), map(numbers.count, cells), depth=1)
+    yield from part_rows(variants, PARTS)
     needed = [variant.parameters.inference_total or variant.parameters.total for variant in variants]
     if needed != [variant.parameters.total for variant in variants]:
         yield Row.of("at inference", map(numbers.count, needed), depth=1)
     if any(variant.against_baseline for variant in variants):
         yield saving_row(f"parameters against {baseline}", variants, baseline)
+
+
+def part_rows(variants: Sequence[VariantSummary], parts: Sequence[str]) -> Iterator[Row]:
+    """The parameters of each part that any variant has."""
+    for part in parts:
+        cells = [variant.parameters.parts.get(part, 0) for variant in variants]
+        if any(cells):
+            yield Row.of(key_in_words(part), map(numbers.count, cells), depth=1)
 
 
 def saving_row(label: str, variants: Sequence[VariantSummary], baseline: str, depth: int = 0) -> Row:

@@ -56,7 +56,7 @@ def _how_to_read(frequency: Frequency) -> Iterator[str]:
             "of both variants, over all seeds, need not differ by as much."
         )
     if any(found.p_difference is not None for found in differences):
-        yield "Verdicts on bins are exploratory: Holm-corrected within each breakdown, as are their intervals over seeds."
+        yield "Verdicts on bins and their intervals over seeds are exploratory, Holm-corrected within each breakdown."
     yield "rows moved: mean over the rows of a bin and over seeds; 0 are those of tokens that training never showed."
 
 
