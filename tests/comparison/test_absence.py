@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, compared, effective, run_result, runs, split_result
+from tiedlm.comparison.split_summary import SeedScore, SplitSummary
 from tiedlm.run.result import Memory, RunResult
 
 FIGURES = {
@@ -65,7 +66,7 @@ def test_every_null_has_its_reason_and_every_reason_its_null(results: list[RunRe
 def test_a_text_without_spaces_has_no_perplexity_per_word_for_any_seed_or_variant() -> None:
     splits = {"test": split_result(4.0, words=59, bytes=4_022)}
     (tied, _) = compared(*pair(splits=splits)).variants
-    scores = [tied.splits["test"], *tied.splits["test"].per_seed]
+    scores: list[SplitSummary | SeedScore] = [tied.splits["test"], *tied.splits["test"].per_seed]
     assert [score.word_perplexity for score in scores] == [None] * 6
     assert {score.absent["word_perplexity"] for score in scores} == {
         "the text does not put white space between its words: what stands between two has 68 bytes on average"

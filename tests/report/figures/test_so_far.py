@@ -8,7 +8,7 @@ from tiedlm.report.figures.so_far import differences_so_far
 def half_way(num_done: int) -> Comparison:
     """Tied and untied with some of five seeds."""
     results = [*runs("tied", TIED_NATS[:num_done]), *runs("untied", UNTIED_NATS[:num_done])]
-    planned = dict.fromkeys(("tied", "untied"), (0, 1, 2, 3, 4))
+    planned: dict[str, tuple[int, ...]] = {"tied": (0, 1, 2, 3, 4), "untied": (0, 1, 2, 3, 4)}
     return summarize(results, [], "example", "untied", ["tied", "untied"], planned)
 
 
