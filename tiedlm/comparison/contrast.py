@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from tiedlm.comparison.absence import NOT_STORED, ONE_SEED, Reasons, known_reasons
 from tiedlm.comparison.bootstrap import OverText, over_text
 from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
 from tiedlm.comparison.settings import config_differences
@@ -11,6 +10,7 @@ from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.variant_summary import has_split
 from tiedlm.config.base import Config
+from tiedlm.evaluation.absence import NOT_STORED, ONE_SEED, Reasons, known_reasons
 from tiedlm.run.result import RunResult
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]

@@ -5,16 +5,9 @@ Over seeds, `nll`, `tokens`, `words` and `bytes` are *sums*: see tiedlm/comparis
 
 from collections.abc import Sequence
 
-from tiedlm.comparison.absence import (
-    NOT_STORED,
-    ONE_SEED,
-    Reasons,
-    known_reasons,
-    perplexity_reason,
-    word_perplexity_reason,
-)
 from tiedlm.comparison.statistics import sample_sd
 from tiedlm.config.base import Config
+from tiedlm.evaluation.absence import ONE_SEED, Reasons, known_reasons, perplexity_reason, score_reasons
 from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity, word_perplexity
 from tiedlm.run.result import SplitResult
 
@@ -71,8 +64,8 @@ def summarize_split(scored: Sequence[tuple[int, SplitResult]]) -> SplitSummary:
     num_bytes = _sum([result.bytes for result in results])
     words_reason = next((result.words_reason for result in results if result.words_reason), None)
     bytes_reason = next((result.bytes_reason for result in results if result.bytes_reason), None)
-    absent = _absent_scores(nll, tokens, words, num_bytes, words_reason, bytes_reason)
-    no_spread = ONE_SEED if len(results) == 1 else None
+    absent = score_reasons(nll, tokens, words, num_bytes, words_reason, bytes_reason)
+    no_unigram = perplexity_reason(unigram_nll, tokens)
     return SplitSummary(
         nll=nll,
         tokens=tokens,
@@ -92,37 +85,16 @@ def summarize_split(scored: Sequence[tuple[int, SplitResult]]) -> SplitSummary:
         stride=first.stride,
         state_carried=first.state_carried,
         per_seed=per_seed,
-        absent=absent
-        | known_reasons(
-            {
-                "nats_per_token_sd": no_spread or absent.get("nats_per_token"),
-                "token_perplexity_sd": no_spread
-                or next((each.absent[_PERPLEXITY] for each in per_seed if _PERPLEXITY in each.absent), None),
-                "unigram_perplexity": perplexity_reason(unigram_nll, tokens),
-            }
-        ),
+        absent=absent | _no_spread(per_seed) | known_reasons({"unigram_perplexity": no_unigram}),
     )
 
 
-def _absent_scores(
-    nll: float,
-    tokens: int,
-    words: int | None,
-    num_bytes: int | None,
-    words_reason: str | None,
-    bytes_reason: str | None,
-) -> Reasons:
-    """Why a figure of a split is null."""
-    return known_reasons(
-        {
-            "words": None if words is not None else words_reason or NOT_STORED,
-            "bytes": None if num_bytes is not None else bytes_reason or NOT_STORED,
-            "nats_per_token": None if tokens else "no token was scored",
-            _PERPLEXITY: perplexity_reason(nll, tokens),
-            "word_perplexity": word_perplexity_reason(nll, words, num_bytes, words_reason),
-            "bits_per_byte": None if num_bytes else bytes_reason or "no byte was scored",
-        }
-    )
+def _no_spread(per_seed: Sequence[SeedScore]) -> Reasons:
+    """Why a spread over seeds is null."""
+    keys = ("nats_per_token", _PERPLEXITY)
+    one_seed = dict.fromkeys(keys, ONE_SEED) if len(per_seed) == 1 else {}
+    reasons = {key: each.absent[key] for each in per_seed for key in keys if key in each.absent} | one_seed
+    return {f"{key}_sd": reason for key, reason in reasons.items()}
 
 
 def _seed_score(seed: int, result: SplitResult) -> SeedScore:
@@ -136,7 +108,7 @@ def _seed_score(seed: int, result: SplitResult) -> SeedScore:
         token_perplexity=perplexity(result.nll, result.tokens),
         word_perplexity=word_perplexity(result.nll, result.words, result.bytes),
         bits_per_byte=bits_per_byte(result.nll, result.bytes),
-        absent=_absent_scores(
+        absent=score_reasons(
             result.nll, result.tokens, result.words, result.bytes, result.words_reason, result.bytes_reason
         ),
     )

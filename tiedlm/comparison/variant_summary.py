@@ -9,9 +9,9 @@ token, which is what the differences are in. Spreads are sample standard deviati
 from collections.abc import Sequence
 from typing import Any
 
-from tiedlm.comparison.absence import Reasons
 from tiedlm.comparison.split_summary import SplitSummary, summarize_split
 from tiedlm.config.base import Config
+from tiedlm.evaluation.absence import Reasons
 from tiedlm.run.added import Added
 from tiedlm.run.result import (
     SPLITS,

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.config import Split
+from tiedlm.evaluation.absence import score_reasons
 from tiedlm.evaluation.config import Windows
 from tiedlm.evaluation.generate import generate
 from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity, word_perplexity
@@ -42,6 +43,9 @@ def evaluate_run(
         **result.model_dump(),
         "precision": setup.machine.precision,
         **_figures(result),
+        "absent": score_reasons(
+            result.nll, result.tokens, result.words, result.bytes, result.words_reason, result.bytes_reason
+        ),
     }
 
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tiedlm.comparison.absence import NOT_STORED, ONE_SEED
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.split_summary import SplitSummary
 from tiedlm.comparison.variant_summary import SeedRun, VariantSummary
 from tiedlm.comparison.verdict import signed_together
+from tiedlm.evaluation.absence import NOT_STORED, ONE_SEED
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.table import Absence, Row, Shown
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tiedlm.comparison.absence import ONE_SEED
 from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Breakdown, Frequency, MovedBin
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import UNIT
+from tiedlm.evaluation.absence import ONE_SEED
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import known
 from tiedlm.report.figures.table import Absence, Row, Shown, Table

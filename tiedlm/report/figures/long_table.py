@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tiedlm.comparison.absence import NOT_STORED
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.split_summary import SeedScore, SplitSummary
 from tiedlm.comparison.variant_summary import SeedRun, VariantSummary
+from tiedlm.evaluation.absence import NOT_STORED
 
 _SCORE_METRICS = (
     "nll",

@@ -67,6 +67,8 @@ def _how_to_read(comparison: Comparison) -> Iterator[str]:
     interval = " [95 % interval over seeds]" if has_interval else ""
     corrected = [difference.variant for difference in differences if difference.ci95_corrected]
     which = f", Holm-corrected for {', '.join(corrected)}" if corrected else ""
+    older = [pair.variant for pair in differences if pair.num_corrected_for > 1 and not pair.ci95_corrected]
+    which += f", not corrected as the verdicts of {', '.join(older)} are" if older else ""
     yield (
         f"difference{interval}{which}: nats per token, below 0 favours {variant}, above 0 favours {baseline}{spread}."
     )

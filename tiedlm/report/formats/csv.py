@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from tiedlm.comparison.absence import NOT_STORED
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.evaluation.absence import NOT_STORED
 from tiedlm.report.figures.long_table import Figure, figures_of_variant
 from tiedlm.report.sections.all import SECTIONS
 from tiedlm.report.sections.section import Section

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from tiedlm.comparison.absence import NOT_STORED, ONE_SEED
 from tiedlm.comparison.analyses.budget import BreakEven, Budget, Purchase
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.equal_parameters import MatchedBody
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
+from tiedlm.evaluation.absence import NOT_STORED, ONE_SEED
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import known, shown_difference
 from tiedlm.report.figures.long_table import Figure, figures_of_difference

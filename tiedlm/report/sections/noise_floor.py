@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tiedlm.comparison.absence import NOT_STORED
 from tiedlm.comparison.analyses.noise_floor import BesideNoise, NoiseFloor
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import UNIT, signed_together
+from tiedlm.evaluation.absence import NOT_STORED
 from tiedlm.report.charts.chart import Band
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import known

@@ -42,3 +42,24 @@ def _too_large(nats: float, unit: str) -> str | None:
 def known_reasons(reasons: Mapping[str, str | None]) -> Reasons:
     """Those that are reasons."""
     return {key: reason for key, reason in reasons.items() if reason}
+
+
+def score_reasons(
+    nll: float,
+    tokens: int,
+    words: int | None,
+    num_bytes: int | None,
+    words_reason: str | None,
+    bytes_reason: str | None,
+) -> Reasons:
+    """Why a figure of a split is null."""
+    return known_reasons(
+        {
+            "words": None if words is not None else words_reason or NOT_STORED,
+            "bytes": None if num_bytes is not None else bytes_reason or NOT_STORED,
+            "nats_per_token": None if tokens else "no token was scored",
+            "token_perplexity": perplexity_reason(nll, tokens),
+            "word_perplexity": word_perplexity_reason(nll, words, num_bytes, words_reason),
+            "bits_per_byte": None if num_bytes else bytes_reason or "no byte was scored",
+        }
+    )
