@@ -119,14 +119,7 @@ def one_run_table(alone: Comparison) -> Table:
     rows = [
         variant_row("parameters", variants, lambda variant: numbers.count(variant.parameters.total)),
         *part_rows(variants, ("input_embedding", "output_embedding", "shared_embedding")),
-        *(
-            variant_row(f"{split} perplexity", variants, of_split(split, score("token_perplexity", 2)))
-            for split in present(variants, ("validation", "test"))
-        ),
-        *(
-            variant_row("of token frequencies alone", variants, of_split(split, score("unigram_perplexity", 2)), 1)
-            for split in present(variants, ("test",))
-        ),
+        *(row for split in present(variants, ("test", "validation")) for row in _perplexity_rows(split, variants)),
         *(variant_row(f"{split} nll per token", variants, nats_cell(split)) for split in present(variants, ("test",))),
         variant_row("first loss", variants, lambda v: numbers.decimal(v.runs[0].first_loss, 4)),
         variant_row("last loss", variants, lambda v: numbers.decimal(v.runs[0].last_loss, 4)),
@@ -136,6 +129,13 @@ def one_run_table(alone: Comparison) -> Table:
         variant_row("seconds", variants, lambda variant: numbers.seconds(variant.seconds)),
     ]
     return Table(tuple(variant.name for variant in variants), tuple(rows))
+
+
+def _perplexity_rows(split: str, variants: Sequence[VariantSummary]) -> Iterator[Row]:
+    """Without a spread, for one run; below that on test the perplexity of a model of token frequencies."""
+    yield variant_row(f"{split} perplexity", variants, of_split(split, score("token_perplexity", 2)))
+    if split == "test":
+        yield variant_row("of token frequencies alone", variants, of_split(split, score("unigram_perplexity", 2)), 1)
 
 
 def _text_rows(variants: Sequence[VariantSummary]) -> Iterator[Row]:

@@ -57,9 +57,11 @@ def _costs(variant: VariantSummary, baseline: str) -> Iterator[str]:
     yield f"{variant.parameters.total:,} parameters{_against(variant.against_baseline, baseline)}"
     yield f"{variant.parameters.flops_per_token:,} FLOPs per token"
     if variant.tokens_per_second is not None:
-        yield f"{numbers.speed(variant.tokens_per_second)} tokens/s"
+        mean = " on average" if len(variant.seeds) > 1 else ""
+        yield f"{numbers.speed(variant.tokens_per_second)} tokens/s{mean}"
     if variant.memory.gpu_peak_allocated_bytes is not None:
-        yield f"{numbers.memory(variant.memory.gpu_peak_allocated_bytes)} of GPU memory at the peak"
+        largest = "largest " if len(variant.seeds) > 1 else ""
+        yield f"{numbers.memory(variant.memory.gpu_peak_allocated_bytes)} of GPU memory at the {largest}peak"
 
 
 def _against(saving: Saving | None, baseline: str) -> str:
