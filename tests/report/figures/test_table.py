@@ -33,9 +33,15 @@ def test_a_reason_is_told_once_for_all_that_has_it() -> None:
     )
     assert [row.cells for row in table.rows[1:]] == [("–", "–"), ("+0.1", "baseline"), ("no GPU", "1 MiB")]
     assert list(table.reasons()) == [
-        "perplexity, per word: none, 12 words became <unk>.",
+        "per word: none, 12 words became <unk>.",
         "difference (a): no interval, one seed has no spread.",
     ]
+
+
+def test_a_label_that_stands_there_twice_is_told_with_the_row_above() -> None:
+    absent = Absence("lossy")
+    rows = (Row.of("test", ["1"]), Row.of("words", ["2"], 1), Row.of("train", ["3"]), Row.of("words", [absent], 1))
+    assert list(Table(("a",), rows).reasons()) == ["train, words: none, lossy."]
 
 
 def test_reasons_stay_with_their_cells_where_a_table_is_split() -> None:

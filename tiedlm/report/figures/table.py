@@ -76,9 +76,10 @@ class Table:
     def reasons(self) -> Iterator[str]:
         """A sentence for each reason of what is absent, with the figures and the names that have it."""
         places: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
-        parent = ""
+        parent, labels = "", [row.label for row in self.rows]
         for row in self.rows:
-            parent, label = (row.label, row.label) if not row.depth else (parent, f"{parent}, {row.label}")
+            parent = row.label if not row.depth else parent
+            label = row.label if labels.count(row.label) == 1 else f"{parent}, {row.label}"
             names_of: dict[tuple[str, str], list[str]] = {}
             for place, absence in row.absences.items():
                 if absence.reason != absence.short:

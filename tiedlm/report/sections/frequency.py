@@ -11,14 +11,13 @@ from tiedlm.report.charts.differences import chart_of_estimates
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import colour_places
 from tiedlm.report.figures.frequency_tables import AXES, frequency_tables, verdict_in_words
-from tiedlm.report.figures.text import capitalized
 from tiedlm.report.sections.section import Section
 
 _MAX_BINS_AT_A_GLANCE = 2
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """How to read these tables, and why a breakdown or a verdict in one is missing."""
+    """How to read these tables, and why a breakdown is missing."""
     frequency = comparison.analysis(Frequency)
     if frequency is None:
         return
@@ -29,19 +28,6 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     for breakdown in frequency.breakdowns:
         if breakdown.reason:
             yield f"By {AXES[breakdown.by].name}: nothing, {breakdown.reason}."
-        yield from _without_verdict(breakdown)
-
-
-def _without_verdict(breakdown: Breakdown) -> Iterator[str]:
-    """Each reason once, with the bins that have it."""
-    bins_of: dict[str, dict[str, None]] = {}
-    for found in breakdown.bins:
-        for difference in found.differences:
-            if difference.reason and found.tokens:
-                bins_of.setdefault(difference.reason, {})[found.label] = None
-    for reason, labels in bins_of.items():
-        which = AXES[breakdown.by].bins.format(", ".join(labels))
-        yield f"{capitalized(which)}: no verdict, {reason}."
 
 
 def _how_to_read(frequency: Frequency) -> Iterator[str]:

@@ -50,17 +50,10 @@ def _tables(comparison: Comparison) -> list[Table]:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Why a figure is missing."""
+    """Why there is no table."""
     reach = comparison.analysis(TokensToReach)
-    if reach is None:
-        return
-    missing = f"Tokens to reach {_what(reach)}"
-    if reach.reason is not None:
-        yield f"{missing}: none, {reach.reason}."
-        return
-    for variant in reach.variants:
-        if variant.tokens is None:
-            yield f"{missing}, {variant.variant}: none, {variant.reason}."
+    if reach is not None and reach.reason is not None:
+        yield f"Tokens to reach {_what(reach)}: none, {reach.reason}."
 
 
 def _what(reach: TokensToReach) -> str:
