@@ -64,7 +64,8 @@ def compare(
     folders, config = _sort_out(what or [], runs_dir)
     if folders:
         _refuse_changes(settings, device, fresh, dry_run)
-        _print(_gathered(folders, baseline, primary, smallest_worthwhile), details, as_json)
+        gathered = _gathered(folders, baseline, primary, smallest_worthwhile)
+        _print(gathered, details, as_json, folders[0] if len(folders) == 1 else None)
         return
     judging = {"baseline": baseline, "primary": primary, "smallest_worthwhile": smallest_worthwhile}
     changes = options.all_settings(settings, training__device=device, **judging)
@@ -73,7 +74,7 @@ def compare(
         _print_forecast(config, changes, runs_dir, cache, as_json)
         return
     comparison = _carried_out(config, changes, runs_dir, cache, fresh)
-    _print(comparison, details, as_json)
+    _print(comparison, details, as_json, runs_dir / comparison.experiment)
     if not as_json:
         _say_what_next(comparison, runs_dir)
     if comparison.failures:
@@ -114,19 +115,19 @@ def _carried_out(config: str, changes: list[str], runs_dir: Path, cache: Path, f
     )
 
 
-def _print(comparison: "Comparison", details: bool, as_json: bool) -> None:
+def _print(comparison: "Comparison", details: bool, as_json: bool, stored_in: Path | None) -> None:
     if as_json:
         print_json(comparison.model_dump(mode="json"))
     else:
-        _show(comparison, details)
+        _show(comparison, details, stored_in)
 
 
-def _show(comparison: "Comparison", details: bool) -> None:
+def _show(comparison: "Comparison", details: bool, stored_in: Path | None) -> None:
     from tiedlm.report.formats.terminal import render_comparison
 
     from .console import console
 
-    render_comparison(comparison, console(), details)
+    render_comparison(comparison, console(), details, stored_in=stored_in)
 
 
 def _say_so_far(comparison: "Comparison") -> None:

@@ -83,15 +83,15 @@ def report(
     if as_json:
         print_json(comparison.model_dump(mode="json"))
     elif not files and plots is None:
-        _show(comparison, details)
+        _show(comparison, details, found[0] if len(found) == 1 else None)
 
 
-def _show(comparison: "Comparison", details: bool) -> None:
+def _show(comparison: "Comparison", details: bool, stored_in: Path | None) -> None:
     from tiedlm.report.formats.terminal import render_comparison
 
     from .console import console
 
-    render_comparison(comparison, console(), details)
+    render_comparison(comparison, console(), details, stored_in=stored_in)
 
 
 def _refuse_two_documents(files: Mapping[str, Path], as_json: bool) -> None:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 BEGINNINGS = {
     "--html": "<!doctype html>",
     "--markdown": "**On WikiText-103",
-    "--csv": "variant,seed,split,metric,value,step",
+    "--csv": "variant,seed,split,metric,value,step,text,reason",
     "--latex": "% example, by tiedlm",
 }
 

@@ -21,10 +21,9 @@ from tests.support.finished_runs import (
     summarize,
 )
 from tiedlm.comparison.comparison import Comparison, load_comparison, store_comparison
-from tiedlm.comparison.contrast import Difference, config_differences
+from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.statistics import sample_sd
-from tiedlm.config.base import ConfigError, execution_keys
-from tiedlm.run.config import RunConfig
+from tiedlm.config.base import ConfigError
 from tiedlm.run.result import Memory, RunFailure, RunResult
 
 
@@ -252,26 +251,6 @@ def test_the_saving_is_absolute_and_a_share_of_the_baseline() -> None:
     assert tied.against_baseline.parameters == -38_597_376
     assert tied.against_baseline.percent == pytest.approx(-100 * 38_597_376 / 163_037_184)
     assert untied.against_baseline is None
-
-
-def test_config_keys_that_differ_are_named_without_names_seeds_and_execution() -> None:
-    one = {"variant": "a", "seed": 1, "training": {"learning_rate": 1e-3, "device": "cpu"}, "model": {"dim": 8}}
-    other = {"variant": "b", "seed": 2, "training": {"learning_rate": 2e-3, "device": "cuda"}, "model": {"dim": 8}}
-    assert config_differences(one, other) == ["training.learning_rate"]
-    text = [{"data": {"corpus": {"file": file}}} for file in ("book.txt", "/x/book.txt", "/y/book.txt")]
-    assert config_differences(text[0], text[1]) == [], "as earlier versions stored it"
-    assert config_differences(text[1], text[2]) == ["data.corpus.file"]
-    assert difference(example_comparison()).config_differences == ["model.tying.type"]
-
-
-def test_how_a_run_was_carried_out_is_no_difference_in_any_part_of_its_config() -> None:
-    """In every field marked so, wherever it stands; a key of an older version, unknown today, is one that differs."""
-    one: dict[str, Any] = {"evaluation": {"batch_size": 16, "stride": 8}, "model": {"gone": 1}}
-    other: dict[str, Any] = {"evaluation": {"batch_size": 32, "stride": 4}, "model": {"gone": 2}}
-    assert config_differences(one, other) == ["evaluation.stride", "model.gone"]
-    for key in execution_keys(RunConfig):
-        part, _, name = key.rpartition(".")
-        assert config_differences({part: {name: 1}} if part else {key: 1}, {}) == [], key
 
 
 def test_the_document_has_the_keys_that_others_rely_on() -> None:

@@ -83,7 +83,7 @@ def test_what_was_begun_or_planned_and_is_not_finished_is_still_to_come(tmp_path
     shutil.rmtree(home / "untied" / "seed-2")
     begun = gather([home])
     assert [(run.variant, run.seed) for run in begun.pending] == [("tied", 2)]
-    assert "3 seeds, so far: " in begun.verdict
+    assert "3 seeds, so far; " in begun.verdict
     planned = begun.model_copy(update={"pending": [*begun.pending, Pending(variant="untied", seed=2)]})
     store_comparison(planned, home)
     assert [(run.variant, run.seed) for run in gather([home]).pending] == [("tied", 2), ("untied", 2)]

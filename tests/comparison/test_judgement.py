@@ -1,5 +1,7 @@
 """Verdicts: which of two facts wins, one primary comparison, and a correction for the number of the others."""
 
+import random
+
 import pytest
 
 from tests.support.finished_runs import run_result, runs, summarize
@@ -7,6 +9,7 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.significance import holm, p_of_difference, p_of_equality
 from tiedlm.comparison.statistics import t_interval
+from tiedlm.comparison.verdict import p_value_in_words
 
 SHAPE = (-1.2, 0.4, 1.1, -0.3, 0.0)
 """Five differences with a mean of 0 and a standard deviation of 0.85."""
@@ -77,7 +80,7 @@ def test_the_primary_comparison_is_the_first_unless_named_and_stands_first() -> 
     assert named.statements[-1] == "b against untied is the primary comparison, the other is exploratory"
 
 
-def test_exploratory_verdicts_are_corrected_and_their_intervals_are_not() -> None:
+def test_exploratory_verdicts_are_corrected_beside_the_interval_that_is_not() -> None:
     comparison = compared(first=(0.0, 0.05), b=(-0.02, 0.018), c=(-0.02, 0.003), d=(0.0, 0.004))
     found = on_test(comparison)
     explored = [found[name] for name in "bcd"]
@@ -91,7 +94,7 @@ def test_exploratory_verdicts_are_corrected_and_their_intervals_are_not() -> Non
     assert b.ci95_seeds is not None and b.ci95_seeds[1] < 0, "alone it would have been better"
     assert on_test(compared("b", first=(0.0, 0.05), b=(-0.02, 0.018)))["b"].verdict == "better"
     said = next(words for words in comparison.statements if "whether b or" in words)
-    assert "which holds 0" not in said
+    assert "which holds 0, Holm-corrected" in said, "the interval in the words is the corrected one"
     assert f"Holm-corrected p = {b.p_difference:.2g}" in said
     assert comparison.statements[-1].endswith(
         "the other 3 are exploratory, with verdicts Holm-corrected for 3 comparisons"
@@ -125,3 +128,44 @@ def test_a_primary_variant_that_has_not_finished_leaves_the_others_exploratory()
 def test_seeds_that_differ_by_one_amount_are_not_said_to_hold_zero() -> None:
     comparison = summarize([*runs("tied", [3.5] * 3), *runs("untied", [3.0] * 3)], [], "x", "untied", ["tied"])
     assert "all seeds differ by exactly +0.500 nats per token, as independent runs do not" in comparison.verdict
+
+
+def test_a_corrected_interval_says_what_the_corrected_verdict_says() -> None:
+    """Whatever the family: it holds 0 exactly where Holm's method cannot tell, and is never narrower than at 95 %."""
+    draw = random.Random(7)
+    num_seen = dict.fromkeys(("better", "worse", "cannot_tell"), 0)
+    for _ in range(60):
+        family = [run for place in range(4) for run in runs(f"v{place}", _drawn(draw, 4.0 + draw.gauss(0, 0.05)))]
+        names = ["untied", *(f"v{place}" for place in range(4))]
+        results = [*runs("untied", [4.0] * 5), *family]
+        comparison = summarize(results, [], "example", "untied", names, smallest_worthwhile=0.002)
+        for found in comparison.differences:
+            assert found.interval is not None and found.ci95_seeds is not None
+            low, high = found.interval
+            if found.verdict != "equal":
+                assert (low <= 0 <= high) == (found.verdict == "cannot_tell")
+            assert low <= found.ci95_seeds[0] and found.ci95_seeds[1] <= high
+            assert (found.ci95_corrected is None) == found.is_primary
+            num_seen[found.verdict] = num_seen.get(found.verdict, 0) + 1
+    assert all(count > 20 for count in num_seen.values())
+
+
+def _drawn(draw: random.Random, centre: float) -> list[float]:
+    return [draw.gauss(centre, 0.03) for _ in range(5)]
+
+
+def test_cannot_tell_stands_beside_an_interval_that_holds_0_though_the_one_at_95_per_cent_does_not() -> None:
+    comparison = compared(first=(0.5, 0.1), tied=(0.03, 0.023), soft=(0.001, 0.05), other=(0.002, 0.06))
+    found = on_test(comparison)["tied"]
+    assert found.verdict == "cannot_tell"
+    assert found.ci95_seeds is not None and found.ci95_seeds[0] > 0
+    assert found.interval is not None and found.interval[0] < 0 < found.interval[1]
+    (said,) = [statement for statement in comparison.statements if "tied or untied" in statement]
+    low, high = (f"{end:+.4f}" for end in found.interval)
+    assert f"(95 % interval {low} to {high}, which holds 0, Holm-corrected p = 0." in said
+
+
+def test_a_p_value_is_not_rounded_to_the_level_of_the_test() -> None:
+    assert [p_value_in_words(value) for value in (0.0501, 0.04999, 0.031, 0.0004)] == [
+        *("= 0.0501", "= 0.04999", "= 0.031", "< 0.001")
+    ]

@@ -108,6 +108,7 @@ def test_every_step_is_written_once_with_the_rate_it_used(straight: tuple[Run, R
     assert [line["learning_rate"] for line in lines] == pytest.approx([rate / 3, rate * 2 / 3, rate, *cosine], rel=1e-9)
     assert (lines[0]["loss"], lines[-1]["loss"]) == (result.first_loss, result.last_loss)
     assert lines[-1]["tokens"] == result.tokens_seen <= 20 * 4 * 16
+    assert result.train_tokens == prepare(run.config.data, shared_cache()).split("train").num_tokens
     assert result.steps == 20
     assert abs(result.first_loss - math.log(V)) < 0.3
 

@@ -1,23 +1,22 @@
 """A variant against the baseline on one split, as measured: the difference, its intervals, and its pairing."""
 
 from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from tiedlm.comparison.bootstrap import OverText, over_text
 from tiedlm.comparison.pairing import Pairing, pair_by_seed, pair_seeds
+from tiedlm.comparison.settings import config_differences, names_file
 from tiedlm.comparison.statistics import PairedDifference, paired_difference
 from tiedlm.comparison.stored_scores import ScoresOf
 from tiedlm.comparison.variant_summary import has_split
-from tiedlm.config.base import Config, content_path_keys, execution_keys
+from tiedlm.config.base import Config
+from tiedlm.evaluation.absence import NOT_STORED, ONE_SEED, Reasons, known_reasons
 from tiedlm.run.result import RunResult
 
 Verdict = Literal["better", "worse", "equal", "no_difference", "cannot_tell"]
 """Of the variant. `no_difference`: equal to the last bit in every pair. `equal`: within a size too small to matter."""
 COMPARED_SPLITS = ("test", "validation")
 """The splits on which variants are compared; the first that all runs scored decides."""
-_NAMES = frozenset({"name", "variant", "seed"})
-"""Keys that say which run it is."""
 
 
 class Difference(Config):
@@ -27,8 +26,10 @@ class Difference(Config):
     for one seed and where the seeds are no pairs. `ci95_text` is over the `num_documents` of the text, for these very
     checkpoints; null with `text_reason`. The verdict and what it rests on are those of tiedlm/comparison/judgement:
     the p-values of "not 0" and of "within the smallest worthwhile size", corrected for `num_corrected_for` comparisons
-    (1: not corrected), and the range of seeds that would tell where they do not. `config_differences` are the dotted
-    config keys in which the two differ, of those that say what a run computes.
+    (1: not corrected), and the range of seeds that would tell where they do not. `ci95_corrected` and `ci90_corrected`
+    are the intervals that exclude 0, or lie within that size, exactly where the corrected p-values say so; null where
+    nothing is corrected. `config_differences` are the dotted config keys in which the two differ, of those that say
+    what a run computes; a key that comes with one's kind of tying alone counts only where it is not at its default.
     """
 
     variant: str
@@ -48,10 +49,18 @@ class Difference(Config):
     p_difference: float | None = None
     p_equal: float | None = None
     num_corrected_for: int = 1
+    ci95_corrected: tuple[float, float] | None = None
+    ci90_corrected: tuple[float, float] | None = None
     verdict: Verdict = "cannot_tell"
     seeds_needed: tuple[int, int] | None = None
     pairing: Pairing
     config_differences: list[str]
+    absent: Reasons = {}  # noqa: RUF012 (a frozen model); why `mean` or an interval is null, by its key
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval over seeds that goes with the verdict: at 95 %, corrected where the verdict is."""
+        return self.ci95_corrected or self.ci95_seeds
 
 
 def contrast(
@@ -65,13 +74,15 @@ def contrast(
     pairing = pair_seeds(pairs)
     comparable = bool(pairs) and all(same_tokens(pair, split) for pair in pairs)
     measured = _measure(pairs, split) if comparable else None
+    interval = measured.interval if measured and pairing.level != "none" else None
+    no_mean = None if comparable else _why_not(pairs)
     over = over_text(pairs, split, scores_of) if comparable else OverText(reason="no tokens were scored by both")
     return Difference(
         variant=variant[0].variant,
         baseline=baseline[0].variant,
         split=split,
         mean=measured.mean if measured else None,
-        ci95_seeds=measured.interval if measured and pairing.level != "none" else None,
+        ci95_seeds=interval,
         ci95_text=over.interval,
         num_documents=over.num_documents,
         text_reason=over.reason,
@@ -80,7 +91,24 @@ def contrast(
         per_seed=list(measured.differences) if measured else [],
         pairing=pairing,
         config_differences=_differing_keys(variant[0], baseline[0]),
+        absent=known_reasons(
+            {
+                "mean": no_mean,
+                "ci95_seeds": None if interval else no_mean or _why_no_interval(pairing, len(pairs)),
+                "ci95_text": None if over.interval else over.reason or NOT_STORED,
+            }
+        ),
     )
+
+
+def _why_not(pairs: Sequence[tuple[RunResult, RunResult]]) -> str:
+    return "they did not score the same tokens" if pairs else "no seed has finished in both"
+
+
+def _why_no_interval(pairing: Pairing, num_pairs: int) -> str:
+    if pairing.level == "none":
+        return f"the runs are not pairs ({'; '.join(pairing.reasons)})"
+    return ONE_SEED if num_pairs == 1 else NOT_STORED
 
 
 def contrasts(
@@ -115,42 +143,4 @@ def _differing_keys(variant: RunResult, baseline: RunResult) -> list[str]:
     mine, theirs = variant.hashes, baseline.hashes
     if not keys or (mine.corpus, mine.tokens) != (theirs.corpus, theirs.tokens):
         return keys
-    return [key for key in keys if key not in _content_path_keys()]
-
-
-def config_differences(mine: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """The dotted keys in which two resolved configs differ, without names, seeds and how a run is carried out.
-
-    Both as they were stored, maybe by an older version: a key that is not in one of them is null there.
-    """
-    one, other = _flat(mine), _flat(theirs)
-    return [key for key in dict.fromkeys([*one, *other]) if _says_what(key) and one.get(key) != other.get(key)]
-
-
-def _says_what(key: str) -> bool:
-    """Whether a dotted key of a run's config says what the run computes."""
-    return key not in _NAMES and not any(f"{key}.".startswith(f"{other}.") for other in _execution_keys())
-
-
-@cache
-def _content_path_keys() -> frozenset[str]:
-    from tiedlm.run.config import RunConfig
-
-    return frozenset(content_path_keys(RunConfig))
-
-
-@cache
-def _execution_keys() -> frozenset[str]:
-    from tiedlm.run.config import RunConfig  # not to print what is stored, which needs no config models
-
-    return frozenset(execution_keys(RunConfig))
-
-
-def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[prefix + key] = value
-    return flat
+    return [key for key in keys if not names_file(key)]

@@ -14,7 +14,7 @@ from tiedlm.comparison.finished_runs import FinishedRuns
 from tiedlm.comparison.judgement import PValues, holm_corrected, judge
 from tiedlm.comparison.matched_bodies import MATCHED, MatchedVariant, Spending, in_order, matched_variants
 from tiedlm.comparison.significance import LEVEL
-from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
+from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, p_value_in_words, signed_together
 from tiedlm.config.base import Config
 from tiedlm.experiment.sizes import INNER_WIDTH, TOLERANCE
 
@@ -155,7 +155,7 @@ def _statement(each: AtEqualParameters, size: float, num_seeds: int) -> str:
         case "cannot_tell" if all(body.difference.num_seeds == 1 for body in each.bodies):
             return f"{unknown} from one seed, which has no spread: the difference is {sure}"
         case "cannot_tell":
-            return f"{unknown}: the difference is {sure}"
+            return f"{unknown}: the difference is {sure}{_disagreement(each)}"
     who = f"{each.variant} is {each.verdict} than {each.baseline}"
     return f"at equal parameters {who} on {each.split}: the difference is {sure}"
 
@@ -171,9 +171,17 @@ def _measured(body: MatchedBody, confidence: str, num_seeds: int) -> str:
     return f"{size} matched by {body.spent_on}{how_sure}"
 
 
+def _disagreement(each: AtEqualParameters) -> str:
+    """What each way of matching says by itself, where both say something and do not agree."""
+    said = {body.spent_on: body.difference.verdict for body in each.bodies}
+    if "cannot_tell" in said.values() or len({*said.values()}) == 1:
+        return ""
+    told = " and ".join(f"{verdict.replace('_', ' ')} by {spent_on}" for spent_on, verdict in said.items())
+    return f"; {each.variant} is {told}, and only what both say is concluded"
+
+
 def _corrected(each: AtEqualParameters) -> str:
     p_value = each.p_equal if each.verdict == "equal" else each.p_difference
     if each.num_corrected_for == 1 or p_value is None:
         return ""
-    value = "< 0.001" if p_value < 0.001 else f"= {p_value:.2g}"
-    return f"; Holm-corrected for {each.num_corrected_for} variants, p {value}"
+    return f"; Holm-corrected for {each.num_corrected_for} variants, p {p_value_in_words(p_value)}"

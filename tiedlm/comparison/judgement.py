@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from tiedlm.comparison.contrast import Difference, Verdict
-from tiedlm.comparison.significance import LEVEL, holm, p_of_difference, p_of_equality, seeds_needed
+from tiedlm.comparison.significance import LEVEL, holm, holm_levels, p_of_difference, p_of_equality, seeds_needed
 from tiedlm.comparison.statistics import mean, t_interval
 
 Member = TypeVar("Member")
@@ -35,7 +35,7 @@ def judge(differences: Sequence[Difference], primary: str | None, smallest_worth
             for index, difference in enumerate(tested)
             if difference.split == split and not difference.is_primary
         }
-        corrected |= holm_corrected(explored)
+        corrected |= holm_corrected(explored, {index: tested[index].per_seed for index in explored})
     tested = [difference.model_copy(update=corrected.get(index, {})) for index, difference in enumerate(tested)]
     return [difference.model_copy(update=_decided(difference, smallest_worthwhile)) for difference in tested]
 
@@ -54,18 +54,25 @@ def p_values_of(per_seed: Sequence[float], size: float) -> PValues:
     return p_of_difference(per_seed), p_of_equality(per_seed, size)
 
 
-def holm_corrected(p_values: Mapping[Member, PValues]) -> dict[Member, dict[str, Any]]:
+def holm_corrected(
+    p_values: Mapping[Member, PValues], per_seed: Mapping[Member, Sequence[float]] | None = None
+) -> dict[Member, dict[str, Any]]:
     """The p-values of one family, either test corrected by itself for the number of members that could be tested.
 
-    As the fields `p_difference`, `p_equal` and `num_corrected_for`, for each of these members.
+    As the fields `p_difference`, `p_equal` and `num_corrected_for`, for each of these members. With the differences
+    `per_seed` also the intervals that go with them, `ci95_corrected` and `ci90_corrected`, where there are several.
     """
     tested = {member: (p, q) for member, (p, q) in p_values.items() if p is not None and q is not None}
-    not_zero = holm([p for p, _ in tested.values()])
-    equal = holm([q for _, q in tested.values()])
-    return {
+    not_zero, equal = ([pair[test] for pair in tested.values()] for test in (0, 1))
+    corrected: dict[Member, dict[str, Any]] = {
         member: {"p_difference": p, "p_equal": q, "num_corrected_for": len(tested)}
-        for member, p, q in zip(tested, not_zero, equal, strict=True)
+        for member, p, q in zip(tested, holm(not_zero), holm(equal), strict=True)
     }
+    if per_seed is not None and len(tested) > 1:
+        for member, level, level_equal in zip(tested, holm_levels(not_zero), holm_levels(equal), strict=True):
+            corrected[member]["ci95_corrected"] = t_interval(per_seed[member], 1 - level)
+            corrected[member]["ci90_corrected"] = t_interval(per_seed[member], 1 - 2 * level_equal)
+    return corrected
 
 
 def _decided(difference: Difference, size: float) -> dict[str, Any]:

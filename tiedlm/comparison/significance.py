@@ -48,6 +48,22 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
+def holm_levels(p_values: Sequence[float]) -> list[float]:
+    """The level at which Holm's method tests each member, in the order given: 0.05 over those not yet rejected.
+
+    From the first that is not rejected on it stays the same. The interval with this error rate excludes the value
+    tested exactly where the corrected p-value is below 0.05.
+    """
+    levels = [LEVEL] * len(p_values)
+    level, goes_on = LEVEL, True
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        if goes_on:
+            level = LEVEL / (len(p_values) - rank)
+            goes_on = p_values[index] < level
+        levels[index] = level
+    return levels
+
+
 def sd_interval(sd: float, num_seeds: int, confidence: float = _SPREAD_CONFIDENCE) -> Interval:
     """The chi-square interval of the true standard deviation, given that of a sample of at least two."""
     from scipy.special import chdtri  # the inverse of the upper tail

@@ -9,9 +9,9 @@ token, which is what the differences are in. Spreads are sample standard deviati
 from collections.abc import Sequence
 from typing import Any
 
-from tiedlm.comparison.statistics import sample_sd
+from tiedlm.comparison.split_summary import SplitSummary, summarize_split
 from tiedlm.config.base import Config
-from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity
+from tiedlm.evaluation.absence import Reasons
 from tiedlm.run.added import Added
 from tiedlm.run.result import (
     SPLITS,
@@ -22,45 +22,7 @@ from tiedlm.run.result import (
     Memory,
     ParameterCounts,
     RunResult,
-    SplitResult,
 )
-
-
-class SeedScore(Config):
-    """One seed's sums on a split, and the figures from them."""
-
-    seed: int
-    nll: float
-    tokens: int
-    words: int | None
-    bytes: int | None
-    nats_per_token: float | None
-    token_perplexity: float | None
-    word_perplexity: float | None
-    bits_per_byte: float | None
-
-
-class SplitSummary(Config):
-    """A split over all seeds: sums, the figures from them, and the spread over seeds (null for one seed)."""
-
-    nll: float
-    tokens: int
-    words: int | None
-    words_reason: str | None
-    bytes: int | None
-    bytes_reason: str | None
-    nats_per_token: float | None
-    nats_per_token_sd: float | None
-    token_perplexity: float | None
-    token_perplexity_sd: float | None
-    word_perplexity: float | None
-    bits_per_byte: float | None
-    unigram_perplexity: float | None
-    documents: int
-    seq_len: int
-    stride: int
-    state_carried: bool = False
-    per_seed: list[SeedScore]
 
 
 class SeedRun(Config):
@@ -88,7 +50,8 @@ class Saving(Config):
 class VariantSummary(Config):
     """One variant over its finished seeds; `added` where the plan and not the file named it.
 
-    Peaks are the largest over seeds, `seconds` their sum; `config` is the resolved one of the first of them.
+    Peaks are the largest over seeds, `seconds` their sum; `config` is the resolved one of the first of them. `absent`
+    says why a peak or `tokens_per_second` is null, by its key.
     """
 
     name: str
@@ -103,6 +66,7 @@ class VariantSummary(Config):
     seconds: float
     runs: list[SeedRun]
     config: dict[str, Any] = {}  # noqa: RUF012 (a frozen model)
+    absent: Reasons = {}  # noqa: RUF012
 
 
 def has_split(runs: Sequence[RunResult], split: str) -> bool:
@@ -112,6 +76,7 @@ def has_split(runs: Sequence[RunResult], split: str) -> bool:
 
 def summarize_variant(name: str, runs: Sequence[RunResult], base_runs: Sequence[RunResult]) -> VariantSummary:
     """A variant's finished runs (at least one) taken together, beside those of the baseline (maybe none)."""
+    memory, speed = _memory([run.memory for run in runs]), tokens_per_second(runs)
     return VariantSummary(
         name=name,
         tying=runs[0].tying,
@@ -120,14 +85,32 @@ def summarize_variant(name: str, runs: Sequence[RunResult], base_runs: Sequence[
         parameters=runs[0].parameters,
         against_baseline=_saving(runs[0], base_runs[0]) if base_runs and base_runs[0].variant != name else None,
         splits={
-            split: _split([(run.seed, run.splits[split]) for run in runs]) for split in SPLITS if has_split(runs, split)
+            split: summarize_split([(run.seed, run.splits[split]) for run in runs])
+            for split in SPLITS
+            if has_split(runs, split)
         },
-        memory=_memory([run.memory for run in runs]),
-        tokens_per_second=tokens_per_second(runs),
+        memory=memory,
+        tokens_per_second=speed,
         seconds=sum(run.seconds for run in runs),
         runs=[_seed_run(run) for run in runs],
         config=runs[0].config,
+        absent=_absent(runs, memory, speed),
     )
+
+
+def _absent(runs: Sequence[RunResult], memory: Memory, speed: float | None) -> Reasons:
+    """Why a peak or the speed of a variant is null."""
+    on_gpu = any(run.effective.device.startswith("cuda") for run in runs)
+    gpu = "not measured" if on_gpu else "no GPU"
+    why_no_forecast = memory.predicted.reason if memory.predicted else None
+    reasons = {
+        "gpu_peak_allocated_bytes": gpu,
+        "gpu_peak_reserved_bytes": gpu,
+        "predicted_peak_bytes": why_no_forecast or "nothing was forecast",
+        "host_peak_rss_bytes": "not measured",
+    }
+    absent = {key: reason for key, reason in reasons.items() if getattr(memory, key) is None}
+    return absent | ({} if speed is not None else {"tokens_per_second": "no step was timed: the runs were too short"})
 
 
 def tokens_per_second(runs: Sequence[RunResult]) -> float | None:
@@ -155,59 +138,6 @@ def _saving(run: RunResult, baseline: RunResult) -> Saving:
     total = baseline.parameters.total
     difference = run.parameters.total - total
     return Saving(parameters=difference, percent=100 * difference / total if total else None)
-
-
-def _split(scored: Sequence[tuple[int, SplitResult]]) -> SplitSummary:
-    per_seed = [_seed_score(seed, result) for seed, result in scored]
-    results = [result for _, result in scored]
-    first = results[0]
-    nll, tokens = sum(result.nll for result in results), sum(result.tokens for result in results)
-    words = _sum([result.words for result in results])
-    num_bytes = _sum([result.bytes for result in results])
-    return SplitSummary(
-        nll=nll,
-        tokens=tokens,
-        words=words,
-        words_reason=next((result.words_reason for result in results if result.words_reason), None),
-        bytes=num_bytes,
-        bytes_reason=next((result.bytes_reason for result in results if result.bytes_reason), None),
-        nats_per_token=nats_per_token(nll, tokens),
-        nats_per_token_sd=_spread([score.nats_per_token for score in per_seed]),
-        token_perplexity=perplexity(nll, tokens),
-        token_perplexity_sd=_spread([score.token_perplexity for score in per_seed]),
-        word_perplexity=perplexity(nll, words),
-        bits_per_byte=bits_per_byte(nll, num_bytes),
-        unigram_perplexity=perplexity(sum(result.unigram_nll for result in results), tokens),
-        documents=first.documents,
-        seq_len=first.seq_len,
-        stride=first.stride,
-        state_carried=first.state_carried,
-        per_seed=per_seed,
-    )
-
-
-def _seed_score(seed: int, result: SplitResult) -> SeedScore:
-    return SeedScore(
-        seed=seed,
-        nll=result.nll,
-        tokens=result.tokens,
-        words=result.words,
-        bytes=result.bytes,
-        nats_per_token=nats_per_token(result.nll, result.tokens),
-        token_perplexity=perplexity(result.nll, result.tokens),
-        word_perplexity=perplexity(result.nll, result.words),
-        bits_per_byte=bits_per_byte(result.nll, result.bytes),
-    )
-
-
-def _spread(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sample_sd(known) if known and len(known) == len(values) else None
-
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known and len(known) == len(counts) else None
 
 
 def _largest(values: Sequence[int | None]) -> int | None:

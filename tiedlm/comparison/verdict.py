@@ -6,6 +6,7 @@ from typing import Self, TypeVar
 
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.finished_runs import FinishedRuns
+from tiedlm.comparison.recipe import recipe_in_words
 from tiedlm.comparison.significance import LEVEL
 from tiedlm.config.base import Config
 from tiedlm.run.result import RunResult
@@ -15,7 +16,10 @@ Value = TypeVar("Value")
 
 
 class Conditions(Config):
-    """What every verdict names. More than one value where the runs do not agree."""
+    """What every verdict names. More than one value where the runs do not agree.
+
+    `recipe` is a phrase, see tiedlm/comparison/recipe; empty where an earlier version stored the comparison.
+    """
 
     text: list[str]
     vocab_size: list[int]
@@ -23,6 +27,7 @@ class Conditions(Config):
     tokens_seen: list[int]
     precision: list[str]
     num_seeds: int
+    recipe: str = ""
 
     @classmethod
     def of(cls, runs: Sequence[RunResult]) -> Self | None:
@@ -36,6 +41,7 @@ class Conditions(Config):
             tokens_seen=_unique(run.tokens_seen for run in runs),
             precision=_unique(run.effective.precision for run in runs),
             num_seeds=len({run.seed for run in runs}),
+            recipe=recipe_in_words(runs),
         )
 
     def words(self) -> str:
@@ -60,8 +66,9 @@ def rounded(count: int) -> str:
 
 
 def conditions_in_words(conditions: Conditions, is_final: bool = True) -> str:
-    """ "On WikiText-103; V=32,000, D=768, 100M tokens, bf16, 5 seeds"."""
-    return f"On {conditions.words()}, {seeds_in_words(conditions.num_seeds)}{'' if is_final else ', so far'}"
+    """ "On WikiText-103; V=32,000, D=768, 100M tokens, bf16, 5 seeds; adamw at 0.0006, .."."""
+    recipe = f"; {conditions.recipe}" if conditions.recipe else ""
+    return f"On {conditions.words()}, {seeds_in_words(conditions.num_seeds)}{'' if is_final else ', so far'}{recipe}"
 
 
 def statements(finished: FinishedRuns, num_failures: int = 0) -> list[str]:
@@ -139,13 +146,15 @@ def describe(difference: Difference, smallest_worthwhile: float) -> str:
         return f"{unknown}: the runs are not pairs ({'; '.join(difference.pairing.reasons)})"
     if difference.ci95_seeds is None:
         return f"{unknown} from one seed, which has no spread: {_of_these_checkpoints(difference, mean)}"
-    size, low, high = signed_together(mean, difference.ci95_seeds)
+    interval = difference.interval
+    assert interval is not None
+    size, low, high = signed_together(mean, interval)
     if difference.p_difference is None:
         return f"{unknown}: all seeds differ by exactly {size} {UNIT}, as independent runs do not"
     if difference.verdict == "equal":
         return _describe_equal(difference, mean, smallest_worthwhile)
     if difference.verdict == "cannot_tell":
-        holds = difference.ci95_seeds[0] <= 0 <= difference.ci95_seeds[1]
+        holds = interval[0] <= 0 <= interval[1]
         how_sure = f"95 % interval {low} to {high}{', which holds 0' if holds else ''}{_correction(difference)}"
         return f"{unknown}: the difference is {size} {UNIT} ({how_sure})"
     who = f"{variant} is {difference.verdict} than {baseline}"
@@ -155,14 +164,14 @@ def describe(difference: Difference, smallest_worthwhile: float) -> str:
 
 def _describe_equal(difference: Difference, mean: float, worthwhile: float) -> str:
     """That the two are equal for practical purposes; and also, where it is so, that they differ none the less."""
-    size, low, high = signed_together(mean, difference.ci90_seeds)
+    size, low, high = signed_together(mean, difference.ci90_corrected or difference.ci90_seeds)
     pair = f"{difference.variant} and {difference.baseline} are equal for practical purposes on {difference.split}"
     within = f"90 % interval {low} to {high}, within ±{worthwhile:g}"
     said = f"{pair}: the difference is {size} {UNIT} ({within}{_correction(difference, difference.p_equal)})"
     if difference.p_difference is None or difference.p_difference >= LEVEL:
         return said
     favoured = difference.variant if mean < 0 else difference.baseline
-    _, low, high = signed_together(mean, difference.ci95_seeds)
+    _, low, high = signed_together(mean, difference.interval)
     return f"{said}, in favour of {favoured} and too small to matter, though not 0 (95 % interval {low} to {high})"
 
 
@@ -178,12 +187,20 @@ def _of_these_checkpoints(difference: Difference, mean: float) -> str:
 
 
 def _correction(difference: Difference, p: float | None = None) -> str:
-    """Marks a verdict that was corrected for the number of comparisons, with the p-value that decided."""
+    """Marks a verdict and interval corrected for the number of comparisons, with the p-value that decided."""
     if difference.num_corrected_for == 1:
         return ""
     value = difference.p_difference if p is None else p
     assert value is not None
-    return f", Holm-corrected p {'< 0.001' if value < 0.001 else f'= {value:.2g}'}"
+    return f", Holm-corrected p {p_value_in_words(value)}"
+
+
+def p_value_in_words(value: float) -> str:
+    """ "= 0.031"; never rounded to the level of the tests."""
+    if value < 0.001:
+        return "< 0.001"
+    digits = next((digits for digits in range(2, 17) if float(f"{value:.{digits}g}") != LEVEL), 17)
+    return f"= {value:.{digits}g}"
 
 
 def signed_together(mean: float, interval: tuple[float, float] | None = None) -> list[str]:

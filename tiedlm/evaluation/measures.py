@@ -4,6 +4,8 @@ import math
 
 SMALLEST_WORTHWHILE = 0.01
 """Nats per token: about one per cent of perplexity."""
+_MAX_BYTES_PER_WORD = 50
+"""Mean length in UTF-8; that of the languages that write spaces between words is 5 to 30."""
 
 
 def nats_per_token(nll: float, tokens: int) -> float | None:
@@ -19,6 +21,16 @@ def perplexity(nll: float, count: int | None) -> float | None:
         return math.exp(nll / count)
     except OverflowError:
         return None
+
+
+def word_perplexity(nll: float, words: int | None, num_bytes: int | None) -> float | None:
+    """`perplexity` per word; null also where the text does not separate its words by white space."""
+    return None if words_are_too_long(words, num_bytes) else perplexity(nll, words)
+
+
+def words_are_too_long(words: int | None, num_bytes: int | None) -> bool:
+    """Whether what stands between white space is no word, as in Chinese; unknown lengths are not too long."""
+    return bool(words and num_bytes is not None and num_bytes > _MAX_BYTES_PER_WORD * words)
 
 
 def bits_per_byte(nll: float, num_bytes: int | None) -> float | None:

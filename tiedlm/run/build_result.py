@@ -53,6 +53,7 @@ def build_result(
         tying=config.model.tying.type,
         steps=progress.step,
         tokens_seen=progress.tokens_seen,
+        train_tokens=data.split("train").num_tokens,
         first_loss=progress.first_loss,
         last_loss=progress.last_loss,
         parameters=count_parameters(setup.model, config.data.seq_len),

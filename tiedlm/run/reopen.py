@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.data.config import Split
+from tiedlm.evaluation.absence import score_reasons
 from tiedlm.evaluation.config import Windows
 from tiedlm.evaluation.generate import generate
-from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity
+from tiedlm.evaluation.measures import bits_per_byte, nats_per_token, perplexity, word_perplexity
 from tiedlm.model.config import TransformerConfig
 from tiedlm.run.config import RunConfig
 from tiedlm.run.result import SplitResult
@@ -45,6 +46,9 @@ def evaluate_run(
         **result.model_dump(),
         "precision": setup.machine.precision,
         **_figures(result),
+        "absent": score_reasons(
+            result.nll, result.tokens, result.words, result.bytes, result.words_reason, result.bytes_reason
+        ),
     }
 
 
@@ -69,7 +73,7 @@ def _figures(result: SplitResult) -> dict[str, float | None]:
     return {
         "nats_per_token": nats_per_token(result.nll, result.tokens),
         "token_perplexity": perplexity(result.nll, result.tokens),
-        "word_perplexity": perplexity(result.nll, result.words),
+        "word_perplexity": word_perplexity(result.nll, result.words, result.bytes),
         "bits_per_byte": bits_per_byte(result.nll, result.bytes),
         "unigram_perplexity": perplexity(result.unigram_nll, result.tokens),
     }

@@ -101,7 +101,7 @@ class CurvePoint(Config):
 
 
 class RunResult(Config):
-    """A complete run."""
+    """A complete run. `train_tokens` are those of the train split; null where an earlier version stored the run."""
 
     schema_version: Literal[1] = 1
     config: dict[str, Any]
@@ -110,6 +110,7 @@ class RunResult(Config):
     tying: str
     steps: int
     tokens_seen: int
+    train_tokens: int | None = None
     first_loss: float
     last_loss: float
     parameters: ParameterCounts

@@ -60,6 +60,9 @@ def test_one_body_alone_is_no_conclusion(depth: list[float]) -> None:
     assert found.verdict == "cannot_tell"
     assert found.statement.startswith("cannot tell at equal parameters whether tied or untied is better on test: ")
     assert "the difference is -0.0500 matched by width (95 % interval " in found.statement
+    says = found.bodies[1].difference.verdict
+    why = f"; tied is better by width and {says} by depth, and only what both say is concluded"
+    assert (why in found.statement) == (says != "cannot_tell"), "both intervals exclude 0, and cannot tell stands there"
 
 
 def test_they_are_equal_where_both_bodies_make_them_so() -> None:

@@ -22,8 +22,17 @@ def test_other_settings_than_tying_are_pointed_at() -> None:
     config = run_result("tied").config
     faster = config | {"training": config["training"] | {"learning_rate": 1e-3}}
     text = said(compared(*runs("tied", TIED_NATS, config=faster), *runs("untied", UNTIED_NATS)))
-    assert "tied and untied also differ in: training.learning_rate." in text
-    assert "also differ" not in said(example_comparison())
+    assert "tied and untied differ in: model.tying.type, training.learning_rate (0.001 against 0.0006)." in text
+    assert "tied and untied differ in: model.tying.type." in said(example_comparison())
+
+
+def test_a_key_below_tying_is_pointed_at_beside_an_equal_start() -> None:
+    """One arm reads vectors 11 times as large: that the start was equal must not stand alone."""
+    config = run_result("tied").config
+    scaled = config | {"model": config["model"] | {"tying": {"type": "tied", "input_scale": 11.3}}}
+    text = said(compared(*runs("tied", TIED_NATS, config=scaled), *runs("untied", UNTIED_NATS)))
+    assert "start and batches were equal" in text
+    assert "differ in: model.tying.type, model.tying.input_scale (11.3 against null)." in text
 
 
 def test_failed_and_unfinished_runs_are_named() -> None:

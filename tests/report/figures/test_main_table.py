@@ -31,8 +31,8 @@ def test_measured_memory_is_shown_in_mebibytes() -> None:
         host_peak_rss_bytes=2**20,
     )
     cells = {row.label: row.cells for row in main_table(example_comparison(memory=memory)).rows}
-    assert cells["peak GPU memory, allocated"] == ("3,072.5 MiB", "3,072.5 MiB")
-    assert cells["peak GPU memory, reserved"] == ("4,096.0 MiB", "4,096.0 MiB")
+    assert cells["peak GPU memory, allocated, max"] == ("3,072.5 MiB", "3,072.5 MiB")
+    assert cells["peak GPU memory, reserved, max"] == ("4,096.0 MiB", "4,096.0 MiB")
     (row,) = [row for row in more_figures_table(example_comparison(memory=memory)).rows if "predicted" in row.label]
     assert row.cells == ("1,024.0 MiB", "1,024.0 MiB")
 

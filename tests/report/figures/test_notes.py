@@ -11,6 +11,7 @@ from tests.support.finished_runs import (
 )
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures.detail_tables import more_figures_table
+from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.figures.notes import detail_notes, how_to_read
 
 
@@ -25,15 +26,20 @@ def test_the_rule_of_the_verdict_stands_below_the_table() -> None:
 def test_it_is_said_which_verdicts_are_corrected() -> None:
     names = ("a", "b", "c")
     results = [*(run for name in names for run in runs(name, TIED_NATS)), *runs("untied", UNTIED_NATS)]
-    assert "Holm-corrected: the verdicts on b, c; the intervals shown are not." in list(how_to_read(compared(*results)))
+    comparison = compared(*results)
+    assert "Holm-corrected: the verdicts and intervals of b, c." in list(how_to_read(comparison))
+    older = [found.model_copy(update={"ci95_corrected": None}) for found in comparison.differences]
+    said = list(how_to_read(comparison.model_copy(update={"differences": older})))
+    assert "Holm-corrected: the verdicts, not the intervals, of b, c." in said, "as an earlier version stored it"
     assert "Holm" not in " ".join(how_to_read(example_comparison()))
 
 
 def test_the_reason_for_a_missing_figure_is_told_once() -> None:
     lossy = split_result(4.0, words=None, words_reason="12 words became <unk>", bytes=None, bytes_reason="lossy")
-    notes = list(detail_notes(example_comparison(splits={"test": lossy})))
-    assert notes.count("test, word perplexity: none, 12 words became <unk>.") == 1, "once for both variants"
-    assert "test, bits per byte: none, lossy." in notes
+    comparison = example_comparison(splits={"test": lossy})
+    said = list(main_table(comparison).reasons())
+    assert said.count("test perplexity per word: none, 12 words became <unk>.") == 1, "once for both variants"
+    assert "bits per byte: none, lossy." in list(more_figures_table(comparison).reasons())
 
 
 def test_one_machine_is_named_once_and_several_at_each_variant() -> None:
@@ -47,8 +53,3 @@ def test_one_machine_is_named_once_and_several_at_each_variant() -> None:
     apart = compared(*runs("tied", TIED_NATS, effective=other), *runs("untied", UNTIED_NATS))
     assert devices(apart) == ("cpu (Another CPU)", "cpu (Any CPU)")
     assert not any(note.startswith("All runs were on") for note in detail_notes(apart))
-
-
-def test_the_config_keys_in_which_a_variant_differs_are_named() -> None:
-    (note,) = [note for note in detail_notes(example_comparison()) if "configured" in note]
-    assert note == "tied is configured otherwise than untied in: model.tying.type."

@@ -21,12 +21,12 @@ def test_a_sentence_says_what_a_variant_is_what_it_costs_and_how_it_did() -> Non
     tied, untied = (variant.splits["test"] for variant in example_comparison().variants)
     assert said["tied"] == (
         "tied has one matrix for input and output; 124,439,808 parameters, 38,597,376 (23.7 %) fewer than untied, "
-        f"741,857,280 FLOPs per token, 97,804 tokens/s; test perplexity {tied.token_perplexity:.2f} ± "
+        f"741,857,280 FLOPs per token, 97,804 tokens/s on average; test perplexity {tied.token_perplexity:.2f} ± "
         f"{tied.token_perplexity_sd:.2f} over 5 seeds, better than untied by 0.0312 nats per token."
     )
     assert said["untied"] == (
         "untied, the baseline, has one matrix for input and another for output; 163,037,184 parameters, 741,857,280 "
-        f"FLOPs per token, 97,804 tokens/s; test perplexity {untied.token_perplexity:.2f} ± "
+        f"FLOPs per token, 97,804 tokens/s on average; test perplexity {untied.token_perplexity:.2f} ± "
         f"{untied.token_perplexity_sd:.2f} over 5 seeds."
     )
 

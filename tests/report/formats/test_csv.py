@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.finished_runs import TIED_NATS, TOKENS, UNTIED_NATS, curve, example_comparison, runs, summarize
+from tests.support.finished_runs import (
+    TIED_NATS,
+    TOKENS,
+    UNTIED_NATS,
+    curve,
+    example_comparison,
+    runs,
+    split_result,
+    summarize,
+)
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures.long_table import Figure
 from tiedlm.report.formats.csv import comparison_csv
@@ -21,7 +30,7 @@ def lines(comparison: Comparison) -> list[dict[str, str]]:
 def values(comparison: Comparison, **wanted: str) -> Iterator[str]:
     for line in lines(comparison):
         if all(line[key] == value for key, value in wanted.items()):
-            yield line["value"]
+            yield line["value"] or line["text"]
 
 
 def value(comparison: Comparison, **wanted: str) -> str:
@@ -29,13 +38,23 @@ def value(comparison: Comparison, **wanted: str) -> str:
     return found
 
 
-def test_there_is_one_line_for_each_figure_and_none_for_what_is_not_known() -> None:
+def test_there_is_one_line_for_each_figure_a_number_a_word_or_a_reason() -> None:
     table = lines(example_comparison())
-    assert list(table[0]) == ["variant", "seed", "split", "metric", "value", "step"]
+    assert list(table[0]) == ["variant", "seed", "split", "metric", "value", "step", "text", "reason"]
     keys = [tuple(line[key] for key in ("variant", "seed", "split", "metric", "step")) for line in table]
     assert len({*keys}) == len(keys)
-    assert all(line["value"] for line in table)
-    assert not [line for line in table if line["metric"] == "gpu_peak_allocated_bytes"]
+    assert all(sum(bool(line[column]) for column in ("value", "text", "reason")) == 1 for line in table)
+    for line in table:
+        assert not line["value"] or math.isfinite(float(line["value"])), "a column of numbers"
+    (peak,) = [line for line in table if (line["variant"], line["metric"]) == ("tied", "gpu_peak_allocated_bytes")]
+    assert peak["reason"] == "no GPU"
+
+
+def test_a_text_without_spaces_has_a_reason_in_place_of_each_perplexity_per_word() -> None:
+    table = lines(example_comparison(splits={"test": split_result(4.0, words=59, bytes=4_022)}))
+    found = [line for line in table if line["metric"] == "word_perplexity"]
+    assert len(found) == 12 and not any(line["value"] for line in found)
+    assert all("does not put white space between its words" in line["reason"] for line in found)
 
 
 def test_figures_are_exact_and_agree_with_each_other() -> None:

@@ -75,7 +75,7 @@ def test_it_says_the_verdict_its_conditions_and_a_sentence_of_each_variant() -> 
     comparison = example_comparison()
     text = read(comparison).text
     assert f"{comparison.statements[0]}." in text
-    assert "On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds." in text
+    assert "On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds; adamw at 0.0006, " in text
     for sentence in variant_sentences(comparison).values():
         assert sentence in text
 

@@ -29,8 +29,9 @@ def test_the_table_has_a_line_for_every_figure_and_a_column_for_every_variant() 
 def test_verdict_conditions_and_pairing_come_along() -> None:
     markdown = comparison_markdown(example_comparison())
     assert markdown.startswith(
-        "**On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds: tied is"
+        "**On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds; adamw at 0.0006, "
     )
+    assert ": tied is better than untied by" in markdown.splitlines()[0]
     assert "start and batches were equal" in markdown
     assert "below 0 favours the variant" in markdown
 
@@ -59,7 +60,7 @@ def test_the_rule_and_the_correction_stand_below_the_table() -> None:
     results = [*(run for name in "abc" for run in runs(name, TIED_NATS)), *runs("untied", UNTIED_NATS)]
     markdown = comparison_markdown(summarize(results, [], "example", "untied", ["a", "b", "c", "untied"]))
     assert "equal: the 90 % interval lies within ±0.01." in markdown
-    assert "- Holm-corrected: the verdicts on b, c; the intervals shown are not." in markdown
+    assert "- Holm-corrected: the verdicts and intervals of b, c." in markdown
     assert "a against untied is the primary comparison, the other 2 are exploratory" in markdown
 
 

@@ -44,7 +44,9 @@ def test_runs_that_differ_in_more_show_the_reason_in_place_of_the_noise() -> Non
     floor = comparison.analysis(NoiseFloor)
     assert floor is not None and floor.reason is not None
     (table, *_) = SECTION.tables(comparison)
-    assert table.rows[0].cells == (f"– ({floor.reason})",)
+    assert table.rows[0].cells == ("–",)
+    (said,) = table.reasons()
+    assert said.startswith("a fresh draw moves a run by, ") and said.endswith(f": none, {floor.reason}.")
 
 
 def test_the_tables_hold_every_figure() -> None:

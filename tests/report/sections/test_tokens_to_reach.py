@@ -22,8 +22,8 @@ def test_it_is_said_in_one_sentence_and_a_table() -> None:
         ("100.0 %", "60.0 %", "–"),
         ("1,000", "600", "–"),
     ]
-    assert list(SECTION.notes(comparison)) == [
-        "Tokens to reach untied's final loss, soft: none, not reached within 1,000 tokens."
+    assert list(table.reasons()) == [
+        "mean over seeds, share of untied's, seed 0 (soft): none, not reached within 1,000 tokens."
     ]
 
 

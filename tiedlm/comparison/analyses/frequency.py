@@ -47,8 +47,8 @@ class BinDifference(Config):
     """variant - baseline in nats per token of the bin over the `seeds` both have: below 0 favours the variant.
 
     `ci95_seeds` is a t-interval over seeds, `ci95_text` a bootstrap over documents with the seeds taken together.
-    The p-values are Holm-corrected for the `num_corrected_for` tests of the breakdown. `verdict` is null with `reason`
-    where nothing could be tested.
+    The p-values are Holm-corrected for the `num_corrected_for` tests of the breakdown, and so are the intervals over
+    seeds beside them (null where nothing was corrected). `verdict` is null with `reason` where nothing could be tested.
     """
 
     variant: str
@@ -60,8 +60,15 @@ class BinDifference(Config):
     p_difference: float | None = None
     p_equal: float | None = None
     num_corrected_for: int = 1
+    ci95_corrected: Interval | None = None
+    ci90_corrected: Interval | None = None
     verdict: Verdict | None = None
     reason: str | None = None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval over seeds that goes with the verdict: at 95 %, corrected where the verdict is."""
+        return self.ci95_corrected or self.ci95_seeds
 
 
 class Bin(Config):
@@ -216,7 +223,8 @@ def _too_few(num_documents: int) -> str | None:
 def _judged(differences: Sequence[BinDifference], size: float) -> list[BinDifference]:
     """With their verdicts: all that can be tested is one family, within which either test is corrected."""
     in_family = {index: each for index, each in enumerate(differences) if each.reason is None}
-    corrected = holm_corrected({index: p_values_of(each.per_seed, size) for index, each in in_family.items()})
+    per_seed = {index: each.per_seed for index, each in in_family.items()}
+    corrected = holm_corrected({index: p_values_of(each, size) for index, each in per_seed.items()}, per_seed)
     return [_with_verdict(each.model_copy(update=corrected.get(index, {}))) for index, each in enumerate(differences)]
 
 

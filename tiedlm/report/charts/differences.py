@@ -49,7 +49,7 @@ def _estimates(difference: Difference, place: int) -> Iterator[Estimate]:
         place,
         difference_cell(difference),
         difference.mean,
-        difference.ci95_seeds,
+        difference.interval,
         tuple(difference.per_seed),
         seeds_in_words(name, difference.seeds, difference.per_seed),
     )

@@ -1,12 +1,14 @@
 """What `tiedlm evaluate` prints: the scores of one split."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from rich.console import Console
 
+from tiedlm.report.figures.cells import known
 from tiedlm.report.figures.numbers import count, decimal
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.table import Row, Shown, Table
 from tiedlm.report.formats.terminal_writer import TerminalWriter
 
 
@@ -16,10 +18,6 @@ def render_evaluation(document: Mapping[str, Any], console: Console) -> None:
     writer.paragraph(f"{document['run']}: {document['split']} split", "bold")
     writer.blank_line()
     writer.table(Table((document["split"],), tuple(_rows(document))))
-    reasons = {document[f"{unit}_reason"] for unit in ("words", "bytes")} - {None}
-    for reason in sorted(reasons):
-        writer.blank_line()
-        writer.paragraph(f"–: {reason}.")
 
 
 def _rows(document: Mapping[str, Any]) -> Iterator[Row]:
@@ -30,12 +28,17 @@ def _rows(document: Mapping[str, Any]) -> Iterator[Row]:
         ("nll per token, nats", "nats_per_token", 4),
         ("unigram perplexity", "unigram_perplexity", 2),
     ):
-        yield Row(label, (decimal(document[key], decimals),))
+        yield Row.of(label, [_known(document, key, partial(decimal, decimals=decimals))])
     for key in ("tokens", "words", "bytes", "documents"):
-        yield Row(key, (count(document[key]),))
+        yield Row.of(key, [_known(document, key, count)])
     if document["state_carried"]:
         yield Row("window", ("none: the state is carried",))
     else:
         yield Row("window, tokens", (count(document["seq_len"]),))
         yield Row("stride, tokens", (count(document["stride"]),))
     yield Row("precision of the body", (document["precision"],))
+
+
+def _known(document: Mapping[str, Any], key: str, written: Callable[[Any], str]) -> Shown:
+    """A figure, or the reason that is stored for its absence."""
+    return known(document[key], written, document["absent"].get(key))

@@ -3,17 +3,13 @@
 from collections.abc import Iterator
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.comparison.variant_summary import SplitSummary, VariantSummary
+from tiedlm.comparison.split_summary import SplitSummary
+from tiedlm.comparison.variant_summary import VariantSummary
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import one_difference_each
+from tiedlm.report.figures.pairs import differing_keys, pairing_in_words
 from tiedlm.report.figures.savings import savings_of_variants
 from tiedlm.report.figures.text_overlap import overlap_warnings
-
-_PAIRING = {
-    "start+batches": "{variant} and {baseline}: start and batches were equal",
-    "batches": "{variant} and {baseline}: batches were equal, the start was not",
-    "none": "{variant} and {baseline} are not pairs",
-}
 
 
 def warnings(comparison: Comparison) -> Iterator[str]:
@@ -32,6 +28,11 @@ def context(comparison: Comparison) -> Iterator[str]:
     yield from savings_of_variants(comparison)
     yield from _pairings(comparison)
     yield from comparison.notes
+    yield from ends(comparison)
+
+
+def ends(comparison: Comparison) -> Iterator[str]:
+    """Which runs failed, and how many are still to come."""
     for failure in comparison.failures:
         at = "" if failure.step is None else f" at step {failure.step:,}"
         yield f"Failed: {failure.variant}, seed {failure.seed} ({failure.kind}{at}): {failure.message}"
@@ -72,9 +73,8 @@ def _unigram(comparison: Comparison) -> Iterator[str]:
 def _pairings(comparison: Comparison) -> Iterator[str]:
     for difference in one_difference_each(comparison):
         pairing = difference.pairing
-        paired = _PAIRING[pairing.level].format(variant=difference.variant, baseline=difference.baseline)
+        paired = pairing_in_words(pairing.level, difference.variant, difference.baseline)
         in_the_verdict = pairing.level == "none" and difference.split == "test"
         yield f"{paired}." if in_the_verdict else f"{paired} ({'; '.join(pairing.reasons)})."
-        other = [key for key in difference.config_differences if not key.startswith("model.tying")]
-        if other:
-            yield f"{difference.variant} and {difference.baseline} also differ in: {', '.join(other)}."
+        pair = f"{difference.variant} and {difference.baseline}"
+        yield f"{pair} differ in: {differing_keys(comparison, difference)}."

@@ -6,10 +6,23 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.statistics import mean
 from tiedlm.comparison.variant_summary import SeedRun, VariantSummary
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.cells import of_runs, of_split, over_seeds, perplexity_cell, present, variant_row
-from tiedlm.report.figures.main_table import main_table
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.cells import (
+    known,
+    nats_cell,
+    of_runs,
+    of_split,
+    over_seeds,
+    perplexity_cell,
+    present,
+    reason_in,
+    score,
+    variant_row,
+)
+from tiedlm.report.figures.main_table import memory_row, part_rows, speed_row
+from tiedlm.report.figures.table import Absence, Row, Shown, Table
 from tiedlm.run.result import SPLITS
+
+_NO_TABLE = "the input side is not one table of a row a token"
 
 
 def detail_tables(comparison: Comparison) -> list[Table]:
@@ -24,14 +37,20 @@ def more_figures_table(comparison: Comparison) -> Table:
         variant_row("tying", variants, lambda variant: variant.tying),
         variant_row("non-embedding parameters", variants, lambda v: numbers.count(v.parameters.non_embedding)),
         *_text_rows(variants),
-        variant_row(
-            "predicted peak memory", variants, lambda v: numbers.memory(v.memory.predicted_peak_bytes, numbers.NOTHING)
-        ),
-        variant_row("host peak memory", variants, lambda v: numbers.memory(v.memory.host_peak_rss_bytes)),
+        memory_row("predicted peak memory", "predicted peak", variants, "predicted_peak_bytes"),
+        memory_row("peak host memory", "host peak", variants, "host_peak_rss_bytes"),
         variant_row("steps", variants, of_runs(lambda run: numbers.count(run.steps))),
         variant_row("training tokens", variants, of_runs(lambda run: numbers.count(run.tokens_seen))),
-        variant_row("first loss", variants, lambda v: numbers.decimal(mean([run.first_loss for run in v.runs]), 4)),
-        variant_row("last loss", variants, lambda v: numbers.decimal(mean([run.last_loss for run in v.runs]), 4)),
+        variant_row(
+            f"first loss{over_seeds(variants, 'mean')}",
+            variants,
+            lambda v: numbers.decimal(mean([run.first_loss for run in v.runs]), 4),
+        ),
+        variant_row(
+            f"last loss{over_seeds(variants, 'mean')}",
+            variants,
+            lambda v: numbers.decimal(mean([run.last_loss for run in v.runs]), 4),
+        ),
         variant_row("device", variants, of_runs(_device if len(_devices(comparison)) > 1 else _kind_of_device)),
         variant_row("precision", variants, of_runs(lambda run: run.effective.precision)),
         variant_row("compile", variants, of_runs(lambda run: numbers.switch(run.effective.compile))),
@@ -81,7 +100,7 @@ def hashes_table(comparison: Comparison) -> Table:
     runs = [run for variant in comparison.variants for run in variant.runs]
     rows = [
         Row.of("body", (run.hashes.body[:8] for run in runs)),
-        Row.of("input emb.", ((run.hashes.input_embedding or numbers.NOTHING)[:8] for run in runs)),
+        Row.of("input emb.", (known(run.hashes.input_embedding, lambda sha: sha[:8], _NO_TABLE) for run in runs)),
         Row.of("batches", (run.hashes.batches[:8] for run in runs)),
         Row.of("tokens", (run.hashes.tokens[:8] for run in runs)),
         Row.of("corpus", (run.hashes.corpus[:8] for run in runs)),
@@ -96,34 +115,58 @@ def hashes_table(comparison: Comparison) -> Table:
 
 def one_run_table(alone: Comparison) -> Table:
     """The figures of a run, given as a comparison that holds nothing else."""
-    added = ("first loss", "last loss", "host peak memory")
-    main, more = main_table(alone), more_figures_table(alone)
-    rows = [row for row in main.rows if row.label != "seeds"] + [row for row in more.rows if row.label in added]
-    return Table(main.names, tuple(rows))
+    variants = alone.variants
+    rows = [
+        variant_row("parameters", variants, lambda variant: numbers.count(variant.parameters.total)),
+        *part_rows(variants, ("input_embedding", "output_embedding", "shared_embedding")),
+        *(row for split in present(variants, ("test", "validation")) for row in _perplexity_rows(split, variants)),
+        *(variant_row(f"{split} nll per token", variants, nats_cell(split)) for split in present(variants, ("test",))),
+        variant_row("first loss", variants, lambda v: numbers.decimal(v.runs[0].first_loss, 4)),
+        variant_row("last loss", variants, lambda v: numbers.decimal(v.runs[0].last_loss, 4)),
+        memory_row("peak GPU memory", "GPU peak", variants, "gpu_peak_allocated_bytes"),
+        memory_row("peak host memory", "host peak", variants, "host_peak_rss_bytes"),
+        speed_row(variants),
+        variant_row("seconds", variants, lambda variant: numbers.seconds(variant.seconds)),
+    ]
+    return Table(tuple(variant.name for variant in variants), tuple(rows))
+
+
+def _perplexity_rows(split: str, variants: Sequence[VariantSummary]) -> Iterator[Row]:
+    """Without a spread, for one run; below that on test the perplexity of a model of token frequencies."""
+    yield variant_row(f"{split} perplexity", variants, of_split(split, score("token_perplexity", 2)))
+    if split == "test":
+        yield variant_row("of token frequencies alone", variants, of_split(split, score("unigram_perplexity", 2)), 1)
 
 
 def _text_rows(variants: Sequence[VariantSummary]) -> Iterator[Row]:
     over = over_seeds(variants)
     for split in present(variants, SPLITS):
-        words = of_split(split, lambda s: numbers.decimal(s.word_perplexity, 2))
+        words = of_split(split, score("word_perplexity", 2))
         yield variant_row(f"{split} nll{over}", variants, of_split(split, lambda s: numbers.decimal(s.nll, 1)))
         yield variant_row(f"tokens scored{over}", variants, of_split(split, lambda s: numbers.count(s.tokens)), 1)
         yield variant_row("perplexity", variants, perplexity_cell(split), 1)
         yield variant_row("word perplexity", variants, words, 1)
-        yield variant_row("bits per byte", variants, of_split(split, lambda s: numbers.decimal(s.bits_per_byte, 4)), 1)
+        yield variant_row("bits per byte", variants, of_split(split, score("bits_per_byte", 4)), 1)
 
 
-def _seed_perplexity(variant: VariantSummary, split: str, seed: int) -> str:
+def _seed_perplexity(variant: VariantSummary, split: str, seed: int) -> Shown:
     scores = variant.splits[split].per_seed if split in variant.splits else []
-    return next((numbers.decimal(score.token_perplexity, 2) for score in scores if score.seed == seed), numbers.NOTHING)
+    for one in scores:
+        if one.seed == seed:
+            reason = reason_in(one.absent, "token_perplexity")
+            return known(one.token_perplexity, lambda value: numbers.decimal(value, 2), reason)
+    return Absence("not scored")
 
 
-def _seed_difference(comparison: Comparison, variant: str, seed: int) -> str:
+def _seed_difference(comparison: Comparison, variant: str, seed: int) -> Shown:
+    if variant == comparison.baseline:
+        return "baseline"
     for difference in comparison.all_differences:
-        if (difference.variant, difference.split) == (variant, "test") and difference.per_seed:
-            by_seed = dict(zip(difference.seeds, difference.per_seed, strict=True))
-            return f"{by_seed[seed]:+.4f}" if seed in by_seed else numbers.NOTHING
-    return numbers.NOTHING
+        if (difference.variant, difference.split) == (variant, "test"):
+            by_seed = dict(zip(difference.seeds, difference.per_seed, strict=False))
+            reason = difference.absent.get("mean") or f"{comparison.baseline} has not finished with this seed"
+            return known(by_seed.get(seed), lambda value: f"{value:+.4f}", reason)
+    return Absence("not compared", short="not compared")
 
 
 def _run_names(comparison: Comparison) -> tuple[str, ...]:

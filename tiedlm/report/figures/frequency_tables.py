@@ -1,13 +1,15 @@
 """Tables on where a difference lies: each breakdown bin by bin, and how far the rows of the embeddings moved."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tiedlm.comparison.analyses.frequency import Bin, BinDifference, Breakdown, Frequency, MovedBin
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import UNIT
+from tiedlm.evaluation.absence import ONE_SEED
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.cells import known
+from tiedlm.report.figures.table import Absence, Row, Shown, Table
 from tiedlm.report.figures.text import capitalized, key_in_words
 
 _DECIMALS = 4
@@ -47,14 +49,15 @@ def frequency_tables(comparison: Comparison) -> list[Table]:
 
 
 def _contents(frequency: Frequency, breakdown: Breakdown, bins: Sequence[Bin]) -> Table:
-    """How much is in each bin."""
+    """How much is in each bin, mean over all runs where these do not agree."""
+    mean = _mean_of(count for found in bins for count in (found.types, found.tokens) if count is not None)
     rows = [
-        Row.of("tokens", (_number(found.tokens) for found in bins)),
+        Row.of(f"tokens{mean}", (_number(found.tokens) for found in bins)),
         Row.of("documents", (numbers.count(found.documents) for found in bins)),
-        Row.of("share", (numbers.share_percent(found.share) for found in bins)),
+        Row.of("share", (_share(found.share) for found in bins)),
     ]
     if any(found.types is not None for found in bins):
-        rows.insert(0, Row.of("types", (_number(found.types) for found in bins)))
+        rows.insert(0, Row.of(f"types{mean}", (known(found.types, _number, "not counted") for found in bins)))
     title = f"{capitalized(frequency.split)} tokens by {AXES[breakdown.by].name}"
     return Table(_labels(bins), tuple(rows), names_as="lines", title=title)
 
@@ -62,12 +65,12 @@ def _contents(frequency: Frequency, breakdown: Breakdown, bins: Sequence[Bin]) -
 def _given(frequency: Frequency, bins: Sequence[Bin]) -> Iterator[Table]:
     """What each variant expects, beside what came; where that was stored."""
     rows = [
-        Row.of(score.variant, (numbers.share_percent(found.scores[place].mass) for found in bins))
+        Row.of(score.variant, (_share(found.scores[place].mass) for found in bins))
         for place, score in enumerate(bins[0].scores)
         if any(found.scores[place].mass is not None for found in bins)
     ]
     if rows:
-        rows.insert(0, Row.of("share of the tokens", (numbers.share_percent(found.share) for found in bins)))
+        rows.insert(0, Row.of("share of the tokens", (_share(found.share) for found in bins)))
         title = f"Probability given to targets by their frequency, mean over all {frequency.split} tokens"
         yield Table(_labels(bins), tuple(rows), title=title)
 
@@ -82,7 +85,7 @@ def _against(comparison: Comparison, breakdown: Breakdown, bins: Sequence[Bin], 
     rows = [
         *(Row.of(name, (_nats(found, name) for found in bins)) for name in (variant, comparison.baseline)),
         Row.of("difference", (_difference(found.differences[place], over_seeds) for found in bins)),
-        Row.of("verdict", (verdict_in_words(found.differences[place]) for found in bins)),
+        Row.of("verdict", (_verdict(found.differences[place]) for found in bins)),
     ]
     what = f"{variant} against {comparison.baseline} by {AXES[breakdown.by].name}"
     title = f"{what}, {UNIT}{over}"
@@ -94,27 +97,41 @@ def _movement(movement: Sequence[MovedBin]) -> Iterator[Table]:
     bins = [found for found in movement if any(moved.rows for moved in found.variants)]
     if not bins:
         return
-    rows = [Row.of("rows", (_number(found.variants[0].rows) for found in bins))]
+    counts = [found.variants[0].rows for found in bins]
+    rows = [Row.of(f"rows{_mean_of(counts)}", map(_number, counts))]
     for place, moved in enumerate(bins[0].variants):
         inputs = [found.variants[place].input for found in bins]
         outputs = [found.variants[place].output for found in bins]
         name = moved.variant
         sides = {name: inputs} if inputs == outputs else {f"{name}, input": inputs, f"{name}, output": outputs}
-        rows += [Row.of(label, (numbers.decimal(value, 3) for value in values)) for label, values in sides.items()]
+        rows += [Row.of(label, map(_moved, values)) for label, values in sides.items()]
     title = "How far embedding rows moved, |end - start| / |start|, by frequency of token"
     yield Table(_labels(bins), tuple(rows), title=title)
+
+
+def _share(value: float | None) -> Shown:
+    return known(value, numbers.share_percent, "no token was scored, or what was given to it was not stored")
 
 
 def _labels(bins: Sequence[Bin] | Sequence[MovedBin]) -> tuple[str, ...]:
     return tuple(found.label for found in bins)
 
 
-def _difference(difference: BinDifference, over_seeds: bool) -> str:
-    """ "-0.3100 [-0.3500, -0.2700]", as many decimals as the nats beside it; maybe without an interval."""
+def _moved(value: float | None) -> Shown:
+    return known(value, lambda known: numbers.decimal(known, 3), "no such row, or one that started at 0")
+
+
+def _difference(difference: BinDifference, over_seeds: bool) -> Shown:
+    """ "-0.3100 [-0.3500, -0.2700]", as many decimals as the nats beside it; over seeds the interval of the verdict."""
     if difference.mean is None:
-        return numbers.NOTHING
-    interval = difference.ci95_seeds if over_seeds else difference.ci95_text
-    return numbers.bracketed(*(f"{value:+.{_DECIMALS}f}" for value in (difference.mean, *(interval or ()))))
+        return Absence(difference.reason or "not measured")
+    interval = difference.interval if over_seeds else difference.ci95_text
+    shown = numbers.bracketed(*(f"{value:+.{_DECIMALS}f}" for value in (difference.mean, *(interval or ()))))
+    return shown if interval else Absence(ONE_SEED, shown, "no interval")
+
+
+def _verdict(difference: BinDifference) -> Shown:
+    return Absence(difference.reason or "not measured") if difference.verdict is None else verdict_in_words(difference)
 
 
 def verdict_in_words(difference: BinDifference) -> str:
@@ -122,11 +139,16 @@ def verdict_in_words(difference: BinDifference) -> str:
     return numbers.NOTHING if difference.verdict is None else key_in_words(difference.verdict)
 
 
-def _nats(found: Bin, variant: str) -> str:
+def _nats(found: Bin, variant: str) -> Shown:
     nats = next((score.nats_per_token for score in found.scores if score.variant == variant), None)
-    return numbers.decimal(nats, _DECIMALS)
+    return known(nats, lambda value: numbers.decimal(value, _DECIMALS), "no such token was scored")
 
 
-def _number(value: float | None) -> str:
+def _mean_of(counts: Iterable[float]) -> str:
+    """ ", mean" behind a label whose counts are means over seeds that are not whole."""
+    return "" if all(count == round(count) for count in counts) else ", mean"
+
+
+def _number(value: float) -> str:
     """A count; with a decimal where it is a mean over seeds that is not whole."""
-    return numbers.decimal(value, 0 if value is None or value == round(value) else 1)
+    return numbers.decimal(value, 0 if value == round(value) else 1)

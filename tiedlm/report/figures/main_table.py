@@ -14,15 +14,20 @@ from tiedlm.report.figures.cells import (
     Cell,
     difference_parts,
     document_interval,
+    known,
+    known_memory,
     nats_cell,
     of_split,
     over_seeds,
     perplexity_cell,
     present,
+    reason_in,
+    score,
+    shown_difference,
     shown_variants,
     variant_row,
 )
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.table import Absence, Row, Shown, Table
 from tiedlm.report.figures.text import key_in_words
 from tiedlm.run.result import PARTS, SPLITS
 
@@ -37,94 +42,118 @@ def main_table(comparison: Comparison) -> Table:
         *_parameter_rows(variants, comparison.baseline),
         variant_row("FLOPs per token", variants, lambda variant: numbers.count(variant.parameters.flops_per_token)),
         variant_row("seeds", variants, lambda variant: seeds_in_words(len(variant.seeds))),
-        *_tuned_rows(comparison.tuning, variants),
-        *(_split_row(split, "perplexity", variants, perplexity_cell) for split in present(variants, _MAIN_SPLITS)),
+        *tuned_rows(comparison.tuning, variants),
+        *(split_row(split, "perplexity", variants, perplexity_cell) for split in present(variants, _MAIN_SPLITS)),
         *_word_perplexity_row(variants),
         *_difference_rows(comparison, variants),
-        *(_split_row(split, "nll per token", variants, nats_cell) for split in present(variants, reversed(SPLITS))),
+        *(split_row(split, "nll per token", variants, nats_cell) for split in present(variants, reversed(SPLITS))),
         *_gpu_rows(variants),
-        variant_row("tokens/s", variants, lambda variant: numbers.speed(variant.tokens_per_second)),
+        speed_row(variants),
         variant_row(f"seconds{over_seeds(variants)}", variants, lambda variant: numbers.seconds(variant.seconds)),
     ]
     return Table(tuple(variant.name for variant in variants), tuple(rows))
 
 
-def _tuned_rows(tuning: Tuning | None, variants: Sequence[VariantSummary]) -> Iterator[Row]:
+def speed_row(variants: Sequence[VariantSummary]) -> Row:
+    """Training tokens a second, over all seeds."""
+    return variant_row(
+        f"tokens/s{over_seeds(variants, 'mean')}",
+        variants,
+        lambda variant: known(variant.tokens_per_second, numbers.speed, reason_in(variant.absent, "tokens_per_second")),
+    )
+
+
+def tuned_rows(tuning: Tuning | None, variants: Sequence[VariantSummary]) -> Iterator[Row]:
     """The chosen value of each tuned setting, as a config writes it; nothing where nothing was tuned."""
     if tuning:
         for axis in tuning.axes:
             yield variant_row(f"tuned {axis.label}", variants, partial(_tuned_cell, tuning, axis))
 
 
-def _tuned_cell(tuning: Tuning, axis: Axis, variant: VariantSummary) -> str:
+def _tuned_cell(tuning: Tuning, axis: Axis, variant: VariantSummary) -> Shown:
     """A variant that the plan added has the settings of the variant that it was made of."""
     tuned = tuning.of(variant.added.of if variant.added else variant.name)
     if tuned is None:
-        return numbers.NOTHING
+        return Absence("not tuned", short="not tuned")
     value = tuned.settings[axis.key]
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _split_row(split: str, figure: str, variants: Sequence[VariantSummary], cell: Callable[[str], Cell]) -> Row:
+def split_row(split: str, figure: str, variants: Sequence[VariantSummary], cell: Callable[[str], Cell]) -> Row:
+    """A figure of a split."""
     return variant_row(f"{split} {figure}", variants, cell(split), brief=f"{_SHORT_NAMES.get(split, split)} {figure}")
 
 
 def _gpu_rows(variants: Sequence[VariantSummary]) -> Iterator[Row]:
-    peaks = [(v.memory.gpu_peak_allocated_bytes, v.memory.gpu_peak_reserved_bytes) for v in variants]
-    if not any(any(pair) for pair in peaks):
-        yield variant_row("peak GPU memory", variants, lambda _: numbers.NOT_MEASURED)
+    peaks = {kind: f"gpu_peak_{kind}_bytes" for kind in ("allocated", "reserved")}
+    if not any(getattr(variant.memory, key) for variant in variants for key in peaks.values()):
+        yield memory_row("peak GPU memory", "GPU peak", variants, peaks["allocated"])
         return
-    for index, kind in enumerate(("allocated", "reserved")):
-        cells = tuple(numbers.memory(pair[index]) for pair in peaks)
-        yield Row(f"peak GPU memory, {kind}", cells, brief=(Row(f"GPU peak, {kind}", cells),))
+    for kind, key in peaks.items():
+        yield memory_row(f"peak GPU memory, {kind}", f"GPU peak, {kind}", variants, key)
+
+
+def memory_row(label: str, brief: str, variants: Sequence[VariantSummary], key: str) -> Row:
+    """A peak under its key in `memory`, the largest over seeds."""
+    largest = over_seeds(variants, "max") if any(getattr(variant.memory, key) for variant in variants) else ""
+    return variant_row(
+        f"{label}{largest}",
+        variants,
+        lambda variant: known_memory(getattr(variant.memory, key), variant.absent.get(key)),
+        brief=f"{brief}{largest}",
+    )
 
 
 def _parameter_rows(variants: Sequence[VariantSummary], baseline: str) -> Iterator[Row]:
     yield variant_row("parameters", variants, lambda variant: numbers.count(variant.parameters.total))
-    for part in PARTS:
-        cells = [variant.parameters.parts.get(part, 0) for variant in variants]
-        if any(cells):
-            yield Row.of(key_in_words(part), map(numbers.count, cells), depth=1)
+    yield from part_rows(variants, PARTS)
     needed = [variant.parameters.inference_total or variant.parameters.total for variant in variants]
     if needed != [variant.parameters.total for variant in variants]:
         yield Row.of("at inference", map(numbers.count, needed), depth=1)
     if any(variant.against_baseline for variant in variants):
-        brief = (
-            variant_row(
-                f"against {baseline}",
-                variants,
-                _saving(baseline, lambda saving: numbers.change(saving.parameters, None)),
-            ),
-            variant_row("percent", variants, _saving(baseline, _percent), depth=1),
-        )
-        shown = _saving(baseline, lambda saving: numbers.change(saving.parameters, saving.percent))
-        yield Row.of(f"parameters against {baseline}", map(shown, variants), brief=brief)
+        yield saving_row(f"parameters against {baseline}", variants, baseline)
 
 
-def _saving(baseline: str, shown: Callable[[Saving], str]) -> Cell:
-    return lambda variant: shown(variant.against_baseline) if variant.against_baseline else _absent(variant, baseline)
+def part_rows(variants: Sequence[VariantSummary], parts: Sequence[str]) -> Iterator[Row]:
+    """The parameters of each part that any variant has."""
+    for part in parts:
+        cells = [variant.parameters.parts.get(part, 0) for variant in variants]
+        if any(cells):
+            yield Row.of(key_in_words(part), map(numbers.count, cells), depth=1)
 
 
-def _percent(saving: Saving) -> str:
+def saving_row(label: str, variants: Sequence[VariantSummary], baseline: str, depth: int = 0) -> Row:
+    """How many parameters fewer or more than the baseline, and what share; in brief, the share below it."""
+
+    def cell(shown: Callable[[Saving], Shown]) -> Cell:
+        return lambda v: shown(v.against_baseline) if v.against_baseline else _no_pair(v, baseline)
+
+    brief = (
+        variant_row(
+            f"against {baseline}", variants, cell(lambda saving: numbers.change(saving.parameters, None)), depth
+        ),
+        variant_row("percent", variants, cell(_percent), depth=1),
+    )
+    shown = cell(lambda saving: numbers.change(saving.parameters, saving.percent))
+    return Row.of(label, map(shown, variants), depth, brief)
+
+
+def _percent(saving: Saving) -> Shown:
     if saving.percent is None:
-        return numbers.NOTHING
+        return Absence("the baseline has no parameters")
     return numbers.signed_percent(saving.percent) if saving.parameters else "0"
 
 
-def _absent(variant: VariantSummary, baseline: str) -> str:
-    return "baseline" if variant.name == baseline else numbers.NOTHING
+def _no_pair(variant: VariantSummary, baseline: str) -> Shown:
+    """In place of a figure against the baseline."""
+    return "baseline" if variant.name == baseline else Absence(f"{baseline} has not finished")
 
 
 def _word_perplexity_row(variants: Sequence[VariantSummary]) -> Iterator[Row]:
-    """As the literature reports WikiText; only where the tokenizer keeps the words of the original text."""
-    scored = [variant.splits["test"].word_perplexity for variant in variants if "test" in variant.splits]
-    if any(value is not None for value in scored):
-        yield variant_row(
-            "test perplexity per word",
-            variants,
-            of_split("test", lambda s: numbers.decimal(s.word_perplexity, 2)),
-            brief="test ppl per word",
-        )
+    """As the literature reports WikiText; absent where words are lost or are none, and always with the reason."""
+    if any("test" in variant.splits for variant in variants):
+        cell = of_split("test", score("word_perplexity", 2))
+        yield variant_row("test perplexity per word", variants, cell, brief="test ppl per word")
 
 
 def _difference_rows(comparison: Comparison, variants: Sequence[VariantSummary]) -> Iterator[Row]:
@@ -132,33 +161,48 @@ def _difference_rows(comparison: Comparison, variants: Sequence[VariantSummary])
     for split in present(variants, _MAIN_SPLITS):
         by_variant = {found.variant: found for found in comparison.all_differences if found.split == split}
         if by_variant:
-            yield _difference_row(by_variant, split, variants, comparison.baseline)
-        counts = {found.num_documents for found in by_variant.values() if found.ci95_text}
-        if counts and split == "test":
+            yield difference_row(by_variant, split, variants, comparison.baseline)
+        if by_variant and split == "test":
+            counts = {found.num_documents for found in by_variant.values() if found.ci95_text}
             label = f"over {counts.pop():,} documents" if len(counts) == 1 else "over documents"
             yield variant_row(label, variants, partial(_text_cell, by_variant, comparison.baseline), 1)
 
 
-def _difference_row(
+def difference_row(
     by_variant: Mapping[str, Difference], split: str, variants: Sequence[VariantSummary], baseline: str
 ) -> Row:
     """The difference with its interval; in brief, the interval below it."""
-    known = [
-        difference_parts(by_variant[variant.name]) if variant.name in by_variant else (_absent(variant, baseline), "")
-        for variant in variants
-    ]
-    below = [Row.of("95 % interval", (interval or numbers.NOTHING for _, interval in known), 1)]
-    has_interval = any(interval for _, interval in known)
+
+    def cell(shown: Callable[[Difference], Shown]) -> Iterator[Shown]:
+        for variant in variants:
+            found = by_variant.get(variant.name)
+            yield shown(found) if found else _no_pair(variant, baseline)
+
+    has_interval = any(found.interval for found in by_variant.values())
+    below = Row.of("95 % interval", cell(_interval), 1)
     return Row.of(
         f"{split} difference",
-        (" ".join(part for part in parts if part) for parts in known),
+        cell(shown_difference),
         brief=(
-            Row.of(f"{_SHORT_NAMES.get(split, split)} difference", (middle for middle, _ in known)),
-            *(below if has_interval else []),
+            Row.of(f"{_SHORT_NAMES.get(split, split)} difference", cell(_middle if has_interval else shown_difference)),
+            *([below] if has_interval else []),
         ),
     )
 
 
-def _text_cell(by_variant: Mapping[str, Difference], baseline: str, variant: VariantSummary) -> str:
+def _middle(difference: Difference) -> Shown:
+    no_mean = Absence(reason_in(difference.absent, "mean"))
+    return no_mean if difference.mean is None else difference_parts(difference)[0]
+
+
+def _interval(difference: Difference) -> Shown:
+    return known(difference.interval, lambda _: difference_parts(difference)[1], difference.absent.get("ci95_seeds"))
+
+
+def _text_cell(by_variant: Mapping[str, Difference], baseline: str, variant: VariantSummary) -> Shown:
     found = by_variant.get(variant.name)
-    return document_interval(found) if found else _absent(variant, baseline)
+    if found is None:
+        return _no_pair(variant, baseline)
+    return known(
+        found.ci95_text, lambda _: document_interval(found), found.text_reason or found.absent.get("ci95_text")
+    )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.forecast.footprint import CATEGORIES, Footprint
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.cells import shown_variants
+from tiedlm.report.figures.cells import known, shown_variants
 from tiedlm.report.figures.savings import SizedModel, untied_counterparts
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.table import Row, Shown, Table
 from tiedlm.report.figures.text import key_in_words
 
 
@@ -33,14 +33,14 @@ def forecast_tables(models: Sequence[ModelForecast]) -> list[Table]:
     footprints = [model.footprint for model in models]
     if not footprints:
         return []
-    rows = [Row.of("predicted peak memory", (_memory(footprint.peak_bytes) for footprint in footprints))]
+    rows = [Row.of("predicted peak memory", (_memory(f.peak_bytes, f) for f in footprints))]
     for category in CATEGORIES:
         if any(footprint.categories.get(category) for footprint in footprints):
-            cells = (_memory(footprint.categories.get(category)) for footprint in footprints)
+            cells = (_memory(footprint.categories.get(category), footprint) for footprint in footprints)
             rows.append(Row.of(key_in_words(category), cells, 1))
     rows += [
-        Row.of("of the peak, vocabulary", (_memory(_vocabulary(footprint)) for footprint in footprints)),
-        Row.of("for good", (_memory(footprint.persistent_bytes) for footprint in footprints)),
+        Row.of("of the peak, vocabulary", (_memory(_vocabulary(f), f) for f in footprints)),
+        Row.of("for good", (_memory(f.persistent_bytes, f) for f in footprints)),
     ]
     return [Table(tuple(model.name for model in models), tuple(rows), title="Memory of a training step, predicted")]
 
@@ -86,5 +86,5 @@ def _vocabulary(footprint: Footprint) -> int | None:
     return None if footprint.vocabulary is None else sum(footprint.vocabulary.values())
 
 
-def _memory(num_bytes: int | None) -> str:
-    return numbers.memory(num_bytes, numbers.NOTHING)
+def _memory(num_bytes: int | None, footprint: Footprint) -> Shown:
+    return known(num_bytes, numbers.memory, footprint.reason or "it has no such part")

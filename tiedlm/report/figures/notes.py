@@ -35,45 +35,16 @@ def _how_decided(comparison: Comparison) -> Iterator[str]:
         rule = f"better, worse: the 95 % interval excludes 0; equal: the 90 % interval lies within ±{size}."
         power = " seeds that would tell: at 80 % power, with the uncertainty of the spread."
         yield rule + (power if any(difference.seeds_needed for difference in differences) else "")
-    corrected = [
-        difference.variant for difference in one_difference_each(comparison) if difference.num_corrected_for > 1
-    ]
+    differing = one_difference_each(comparison)
+    corrected = [difference for difference in differing if difference.num_corrected_for > 1]
     if corrected:
-        yield f"Holm-corrected: the verdicts on {', '.join(corrected)}; the intervals shown are not."
+        names = ", ".join(difference.variant for difference in corrected)
+        with_them = all(difference.ci95_corrected for difference in corrected)
+        which = "the verdicts and intervals" if with_them else "the verdicts, not the intervals,"
+        yield f"Holm-corrected: {which} of {names}."
 
 
 def detail_notes(comparison: Comparison) -> Iterator[str]:
-    """What is missing and why, held-out text in train, in which config keys the variants differ, and the device."""
-    yield from missing_figures(comparison)
+    """Held-out text in train, and the device; why a figure is absent stands below each table."""
     yield from overlap_notes(comparison)
-    yield from _missing_intervals(comparison)
-    yield from _config_differences(comparison)
     yield from device_notes(comparison)
-
-
-def missing_figures(comparison: Comparison) -> Iterator[str]:
-    """Why a figure per word or per byte is missing; each reason once a split."""
-    said: set[str] = set()
-    for variant in comparison.variants:
-        for split, summary in variant.splits.items():
-            if split == "train":  # a part of it is scored, which says enough
-                continue
-            for what, reason in (("word perplexity", summary.words_reason), ("bits per byte", summary.bytes_reason)):
-                line = f"{split}, {what}: none, {reason}."
-                if reason and line not in said:
-                    said.add(line)
-                    yield line
-
-
-def _missing_intervals(comparison: Comparison) -> Iterator[str]:
-    """Why an interval over documents is missing."""
-    for found in comparison.differences:
-        if found.text_reason:
-            yield f"{found.split}, {found.variant} over documents: none, {found.text_reason}."
-
-
-def _config_differences(comparison: Comparison) -> Iterator[str]:
-    """The config keys in which each variant differs from the baseline."""
-    for difference in one_difference_each(comparison):
-        keys = ", ".join(difference.config_differences) or "nothing"
-        yield f"{difference.variant} is configured otherwise than {difference.baseline} in: {keys}."

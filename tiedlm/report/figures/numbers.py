@@ -3,9 +3,9 @@
 import math
 
 from tiedlm.comparison.verdict import signed_together
+from tiedlm.report.figures.table import NOTHING as NOTHING
 
 NOT_MEASURED = "not measured"
-NOTHING = "–"
 _HUGE = 1e9
 
 

@@ -31,7 +31,7 @@ def _in_words(found: Difference) -> str:
     if found.mean is None or found.pairing.level == "none":
         reasons = "; ".join(found.pairing.reasons) or "no seed has finished in both"
         return f"{pair} cannot be told ({reasons})"
-    size, *ends = signed_together(found.mean, found.ci95_seeds)
+    size, *ends = signed_together(found.mean, found.interval)
     interval = f" [{', '.join(ends)}]" if ends else ""
     if found.verdict == "cannot_tell" and found.num_seeds == 1:
         judged = "cannot tell from one seed"

@@ -7,7 +7,7 @@ from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.variant_summary import Saving, VariantSummary
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, seeds_in_words, signed_together
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.cells import difference_cell, perplexity_cell, shown_variants
+from tiedlm.report.figures.cells import difference_cell, in_words, perplexity_cell, shown_variants
 from tiedlm.run.result import ParameterCounts
 
 _MATCHED = {
@@ -57,9 +57,11 @@ def _costs(variant: VariantSummary, baseline: str) -> Iterator[str]:
     yield f"{variant.parameters.total:,} parameters{_against(variant.against_baseline, baseline)}"
     yield f"{variant.parameters.flops_per_token:,} FLOPs per token"
     if variant.tokens_per_second is not None:
-        yield f"{numbers.speed(variant.tokens_per_second)} tokens/s"
+        mean = " on average" if len(variant.seeds) > 1 else ""
+        yield f"{numbers.speed(variant.tokens_per_second)} tokens/s{mean}"
     if variant.memory.gpu_peak_allocated_bytes is not None:
-        yield f"{numbers.memory(variant.memory.gpu_peak_allocated_bytes)} of GPU memory at the peak"
+        largest = "largest " if len(variant.seeds) > 1 else ""
+        yield f"{numbers.memory(variant.memory.gpu_peak_allocated_bytes)} of GPU memory at the {largest}peak"
 
 
 def _against(saving: Saving | None, baseline: str) -> str:
@@ -73,7 +75,8 @@ def _against(saving: Saving | None, baseline: str) -> str:
 
 def _result(variant: VariantSummary, difference: Difference | None) -> str:
     over = seeds_in_words(len(variant.seeds))
-    score = f"test perplexity {perplexity_cell('test')(variant)} over {over}" if "test" in variant.splits else "no test"
+    perplexity = in_words(perplexity_cell("test")(variant))
+    score = f"test perplexity {perplexity} over {over}" if "test" in variant.splits else "no test"
     if difference is None:
         return score
     in_common = over_seeds_in_common(difference.num_seeds, len(variant.seeds))
@@ -88,7 +91,7 @@ def _compared(difference: Difference) -> str:
     by = (
         ""
         if difference.mean is None
-        else f" by {signed_together(difference.mean, difference.ci95_seeds)[0].lstrip('+-')} {UNIT}"
+        else f" by {signed_together(difference.mean, difference.interval)[0].lstrip('+-')} {UNIT}"
     )
     match difference.verdict:
         case "better" | "worse":

@@ -5,18 +5,32 @@ import io
 from collections.abc import Iterator, Sequence
 
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.evaluation.absence import NOT_STORED
 from tiedlm.report.figures.long_table import Figure, figures_of_variant
 from tiedlm.report.sections.all import SECTIONS
 from tiedlm.report.sections.section import Section
 
+_COLUMNS = ("variant", "seed", "split", "metric", "value", "step", "text", "reason")
+
 
 def comparison_csv(comparison: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
-    """CSV with a header, comma-separated; a figure that is not known has no line."""
+    """CSV with a header, comma-separated.
+
+    `value` holds numbers alone; what is a word, as a verdict, stands in `text`. A figure that is absent has neither but
+    the `reason`.
+    """
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(Figure._fields)
-    writer.writerows(figure for figure in _figures(comparison, sections) if figure.value is not None)
+    writer.writerow(_COLUMNS)
+    writer.writerows(map(_line, _figures(comparison, sections)))
     return written.getvalue()
+
+
+def _line(figure: Figure) -> tuple[object, ...]:
+    number, text = (None, figure.value) if isinstance(figure.value, str) else (figure.value, None)
+    place = (figure.variant, figure.seed, figure.split, figure.metric)
+    reason = figure.reason or (NOT_STORED if figure.value is None else None)
+    return (*place, number, figure.step, text, reason)
 
 
 def _figures(comparison: Comparison, sections: Sequence[Section]) -> Iterator[Figure]:

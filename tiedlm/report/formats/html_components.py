@@ -40,14 +40,16 @@ def table_card(table: Table) -> Markup:
 def scrolling_table(table: Table) -> Markup:
     """A table that scrolls sideways where it is wider than the screen, and says so; its labels stay in view.
 
-    On paper, which does not scroll, one that is too wide is several with some of its columns each.
+    On paper, which does not scroll, one that is too wide is several with some of its columns each. Below it stands
+    why a figure of it is absent.
     """
     named = {"tabindex": "0", "role": "region", "aria_label": table.title or "figures"}
     scrolls = element("div", _table(table), class_="scroll", **named)
     hint = element("p", "more to the right →", class_="hint", aria_hidden="true")
     whole = element("div", hint, scrolls, class_="scroller")
     parts = _parts_for_paper(table)
-    return whole if len(parts) == 1 else join(element("div", *map(_table, parts), class_="parts"), whole)
+    on_paper = [element("div", *map(_table, parts), class_="parts")] if len(parts) > 1 else []
+    return join(*on_paper, whole, *bullet_list(table.reasons(), "note"))
 
 
 def _table(table: Table) -> Markup:

@@ -41,6 +41,7 @@ def comparison_latex(comparison: Comparison) -> str:
     """One `table` with its caption, or several where there are many variants, to `\\input` into any document."""
     label = f"tab:{_label(comparison.experiment)}"
     written = [f"% {one_line(comparison.experiment)}, by tiedlm; \\input this file"]
+    notes = [*how_to_read(comparison), *main_table(comparison).reasons()]
     for index, table in enumerate(_tables(comparison)):
         caption = f"Table~\\ref{{{label}}}, continued." if index else escape(comparison.verdict)
         written += [
@@ -49,7 +50,7 @@ def comparison_latex(comparison: Comparison) -> str:
             r"\small",
             *_tabular(table),
             rf"\caption{{{caption}}}",
-            *([] if index else [rf"\label{{{label}}}", *_note(list(how_to_read(comparison)))]),
+            *([] if index else [rf"\label{{{label}}}", *_note(notes)]),
             r"\end{table}",
         ]
     return "\n".join([*written, ""])

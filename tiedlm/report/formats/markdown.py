@@ -7,7 +7,7 @@ from typing import Any
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures.context import context
 from tiedlm.report.figures.main_table import main_table
-from tiedlm.report.figures.notes import how_to_read, missing_figures
+from tiedlm.report.figures.notes import how_to_read
 from tiedlm.report.figures.parameter_counts import counts_table, savings_of_models
 from tiedlm.report.figures.table import Table
 from tiedlm.report.figures.text import one_line
@@ -29,7 +29,7 @@ def comparison_markdown(comparison: Comparison, sections: Sequence[Section] = SE
         blocks += _list(section.remarks(comparison))
         blocks += map(_titled_table, section.tables(comparison))
         blocks += _list(section.notes(comparison))
-    blocks += _list([*context(comparison), *missing_figures(comparison)])
+    blocks += _list(context(comparison))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -44,10 +44,11 @@ def escape(text: str) -> str:
 
 
 def _table(table: Table) -> str:
+    """The table, and below it why a figure of it is absent."""
     header, lines = table.header_and_lines()
     alignment = ["---", *(["---:"] * (len(header) - 1))]
     written = [list(map(escape, header)), alignment, *([_label(line[0]), *map(escape, line[1:])] for line in lines)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in written)
+    return "\n\n".join(["\n".join(f"| {' | '.join(cells)} |" for cells in written), *_list(table.reasons())])
 
 
 def _label(label: str) -> str:

@@ -12,7 +12,7 @@ from tiedlm.report.charts.markup import Markup, element
 from tiedlm.report.figures.context import context, warnings
 from tiedlm.report.figures.detail_tables import one_run_table
 from tiedlm.report.figures.main_table import main_table
-from tiedlm.report.figures.notes import how_to_read, missing_figures
+from tiedlm.report.figures.notes import how_to_read
 from tiedlm.report.figures.table import Table
 from tiedlm.report.formats.html_components import bullet_list, folded
 
@@ -29,7 +29,7 @@ def run_fragment(alone: Comparison, title: str) -> str:
     """The figures of one finished run, which `alone` is the summary of."""
     return _fragment(
         element("p", title, class_="verdict"),
-        *_table(one_run_table(alone), [*context(alone), *missing_figures(alone)]),
+        *_table(one_run_table(alone), list(context(alone))),
     )
 
 
@@ -52,7 +52,7 @@ def _table(table: Table, notes: Iterable[str]) -> list[Markup]:
     head = element("tr", *(element("th", title, scope="col") for title in header))
     rows = (element("tr", _label(label), *map(_cell, cells)) for label, *cells in body)
     whole = element("table", element("thead", head), element("tbody", *rows))
-    below = bullet_list(notes)
+    below = bullet_list([*table.reasons(), *notes])
     return [
         element("div", whole, class_="scroll"),
         *([folded("How to read it, and what it rests on", below[0])] if below else []),

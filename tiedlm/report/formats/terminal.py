@@ -1,6 +1,7 @@
-"""A comparison on the terminal: first the verdict, then the main table, the remarks, and on request the details."""
+"""A comparison on the terminal: one screen, the verdict last, next to the prompt; on request the details above it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 
@@ -10,6 +11,7 @@ from tiedlm.report.figures.context import context, warnings
 from tiedlm.report.figures.detail_tables import detail_tables
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.figures.notes import detail_notes, how_to_read
+from tiedlm.report.figures.screen import screen_sentences, screen_table
 from tiedlm.report.figures.variant_sentences import variant_sentences
 from tiedlm.report.formats.terminal_writer import TerminalWriter
 from tiedlm.report.sections.all import SECTIONS
@@ -17,22 +19,29 @@ from tiedlm.report.sections.section import Section
 
 
 def render_comparison(
-    comparison: Comparison, console: Console, details: bool = False, sections: Sequence[Section] = SECTIONS
+    comparison: Comparison,
+    console: Console,
+    details: bool = False,
+    sections: Sequence[Section] = SECTIONS,
+    stored_in: Path | None = None,
 ) -> None:
-    """Print a comparison, the most important first; `details` adds everything that is stored."""
+    """Print a comparison, the verdict last; `details` puts everything that is stored above it."""
     writer = TerminalWriter(console)
-    _write_verdict(comparison, writer)
+    if details and comparison.variants:
+        _write_details(comparison, writer, sections)
+        writer.blank_line()
+    if comparison.variants:
+        writer.table(screen_table(comparison))
+        writer.blank_line()
+    writer.paragraphs(screen_sentences(comparison))
+    writer.paragraphs(sentence for section in sections for sentence in section.at_a_glance(comparison))
+    if stored_in is not None:
+        more = "" if details else " (--details shows everything)"
+        writer.paragraph(f"Stored in {stored_in}{more}")
     writer.paragraphs(warnings(comparison), "bold")
     if comparison.variants:
         writer.blank_line()
-        writer.table(main_table(comparison))
-        writer.blank_line()
-        writer.paragraphs(how_to_read(comparison), "dim")
-    remarks = [remark for section in sections for remark in section.remarks(comparison)]
-    writer.paragraphs(remarks, blank_line_above=True)
-    writer.paragraphs(context(comparison), blank_line_above=True)
-    if details and comparison.variants:
-        _write_details(comparison, writer, sections)
+    _write_verdict(comparison, writer)
 
 
 def _write_verdict(comparison: Comparison, writer: TerminalWriter) -> None:
@@ -46,10 +55,17 @@ def _write_verdict(comparison: Comparison, writer: TerminalWriter) -> None:
 
 
 def _write_details(comparison: Comparison, writer: TerminalWriter, sections: Sequence[Section]) -> None:
-    """Sentences and tables, then the notes on all of them; each appendix last, its notes below its tables."""
+    """The whole main table and how to read it, then what each section says and shows; each appendix last."""
     appendices = [section for section in sections if section.is_appendix]
     others = [section for section in sections if not section.is_appendix]
-    writer.paragraphs(variant_sentences(comparison).values(), blank_line_above=True)
+    writer.paragraphs(variant_sentences(comparison).values())
+    writer.blank_line()
+    writer.table(main_table(comparison))
+    writer.blank_line()
+    writer.paragraphs(how_to_read(comparison), "dim")
+    remarks = [remark for section in sections for remark in section.remarks(comparison)]
+    writer.paragraphs(remarks, blank_line_above=True)
+    writer.paragraphs(context(comparison), blank_line_above=True)
     writer.tables(detail_tables(comparison))
     writer.tables(table for section in others for table in section.tables(comparison))
     writer.blank_line()

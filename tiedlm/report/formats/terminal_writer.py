@@ -69,7 +69,10 @@ class TerminalWriter:
             self.table(table)
 
     def table(self, table: Table) -> None:
-        """One table if it fits the width, else several with some of its columns each, else a block for each name."""
+        """One table if it fits the width, else several with some of its columns each, else a block for each name.
+
+        Below it stands why a figure of it is absent.
+        """
         if table.title:
             self.paragraph(table.title, "bold")
         fitting = self._fitting_tables(table)
@@ -77,12 +80,11 @@ class TerminalWriter:
             if index:
                 self.blank_line()
             self.console.print(each)
-        if fitting:
-            return
-        for index, name in enumerate(table.names):
+        for index, name in enumerate([] if fitting else table.names):
             if index:
                 self.blank_line()
             self._block(name, ((row.label, row.cells[index], row.depth) for row in table.rows))
+        self.paragraphs(table.reasons(), "dim", blank_line_above=True)
 
     def _fitting_tables(self, table: Table) -> list[RichTable]:
         """As few as fit the width, brief rows rather than one table more; none where two columns are too wide."""

@@ -6,14 +6,17 @@ from tiedlm.comparison.analyses.budget import BreakEven, Budget, Purchase
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.equal_parameters import MatchedBody
 from tiedlm.comparison.verdict import UNIT, over_seeds_in_common, signed_together
+from tiedlm.evaluation.absence import NOT_STORED, ONE_SEED
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.cells import difference_cell
+from tiedlm.report.figures.cells import known, shown_difference
 from tiedlm.report.figures.long_table import Figure, figures_of_difference
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.table import Absence, Row, Shown, Table
 from tiedlm.report.figures.text import capitalized, key_in_words
 from tiedlm.report.sections.section import MAX_VARIANTS_AT_A_GLANCE, Section
 
 _PAIRING = {"start+batches": "start, batches", "batches": "batches", "none": "no pairs"}
+_NO_FORECAST = "the memory of one was not forecast"
+_NO_SUCH_KEY = "its kind of model has no such size"
 
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
@@ -21,15 +24,21 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
     budget = comparison.analysis(Budget)
     if budget is None:
         return
-    said = [each.statement for each in budget.equal_parameters]
-    if said:
-        left_out = len(said) - MAX_VARIANTS_AT_A_GLANCE
-        more = f"; {left_out} more variants in the details" if left_out > 0 else ""
-        yield f"{capitalized('; '.join(said[:MAX_VARIANTS_AT_A_GLANCE]))}{more}."
+    yield from _at_equal_parameters(comparison)
     chosen = min(budget.break_even, key=lambda each: each.variant != comparison.primary, default=None)
     if chosen is not None:
         num_seeds = comparison.conditions.num_seeds if comparison.conditions else 0
         yield f"Break-even: {_cost(chosen.outright)}{_gain(chosen.outright, num_seeds)}{_in_body(chosen, num_seeds)}."
+
+
+def _at_equal_parameters(comparison: Comparison) -> Iterator[str]:
+    """What holds at equal parameters; nothing where the config does not ask for that."""
+    budget = comparison.analysis(Budget)
+    said = [each.statement for each in budget.equal_parameters] if budget else []
+    if said:
+        left_out = len(said) - MAX_VARIANTS_AT_A_GLANCE
+        more = f"; {left_out} more variants in the details" if left_out > 0 else ""
+        yield f"{capitalized('; '.join(said[:MAX_VARIANTS_AT_A_GLANCE]))}{more}."
 
 
 def _tables(comparison: Comparison) -> list[Table]:
@@ -100,15 +109,15 @@ def _names(purchases: Sequence[Purchase]) -> tuple[str, ...]:
 def _price_table(purchases: Sequence[Purchase]) -> Table:
     rows = (
         Row.of("parameters", (f"{bought.parameters:+,}" for bought in purchases)),
-        Row.of("for good", (numbers.memory(bought.persistent_bytes, numbers.NOTHING) for bought in purchases)),
+        Row.of("for good", (known(bought.persistent_bytes, numbers.memory, _NO_FORECAST) for bought in purchases)),
         Row.of("FLOPs", (f"{bought.flops_percent:+.1f} %" for bought in purchases)),
         Row.of("tokens/s", (_percent(bought.tokens_per_second_percent) for bought in purchases)),
     )
     return Table(_names(purchases), rows, names_as="lines", title="What more parameters cost (speed as measured)")
 
 
-def _percent(value: float | None) -> str:
-    return numbers.NOTHING if value is None else f"{value:+.1f} %"
+def _percent(value: float | None) -> Shown:
+    return known(value, lambda percent: f"{percent:+.1f} %", "the speed of one was not measured")
 
 
 def _gain_table(purchases: Sequence[Purchase], budget: Budget) -> Table:
@@ -121,10 +130,11 @@ def _gain_table(purchases: Sequence[Purchase], budget: Budget) -> Table:
     return Table(_names(purchases), rows, names_as="lines", title=title)
 
 
-def _gain_cell(bought: Purchase) -> str:
+def _gain_cell(bought: Purchase) -> Shown:
     if bought.bought is None:
-        return f"{numbers.NOTHING} ({bought.bought_reason})"
-    return numbers.with_interval(bought.bought, bought.bought_ci95)
+        return Absence(bought.bought_reason or NOT_STORED)
+    shown = numbers.with_interval(bought.bought, bought.bought_ci95)
+    return shown if bought.bought_ci95 else Absence(bought.bought_reason or ONE_SEED, shown, "no interval")
 
 
 def _body_table(bodies: Sequence[MatchedBody], baseline: str) -> Table:
@@ -132,9 +142,9 @@ def _body_table(bodies: Sequence[MatchedBody], baseline: str) -> Table:
         Row.of("parameters", (numbers.count(body.parameters) for body in bodies)),
         Row.of(f"against {baseline}", (f"{body.percent_off:+.2f} %" for body in bodies), 1),
         Row.of("FLOPs per token", (numbers.count(body.flops_per_token) for body in bodies)),
-        Row.of("layers", (numbers.count(body.num_layers) for body in bodies)),
-        Row.of("inner width", (numbers.count(body.inner_width) for body in bodies)),
-        Row.of("difference", (difference_cell(body.difference) for body in bodies)),
+        Row.of("layers", (known(body.num_layers, numbers.count, _NO_SUCH_KEY) for body in bodies)),
+        Row.of("inner width", (known(body.inner_width, numbers.count, _NO_SUCH_KEY) for body in bodies)),
+        Row.of("difference", (shown_difference(body.difference) for body in bodies)),
         Row.of("verdict by itself", (key_in_words(body.difference.verdict) for body in bodies)),
         Row.of("equal to the last bit", (_PAIRING[body.difference.pairing.level] for body in bodies)),
     )
@@ -147,9 +157,11 @@ def _figures(comparison: Comparison, variant: str) -> Iterator[Figure]:
     for each in budget.equal_parameters if budget else ():
         if each.variant == variant:
             yield Figure(variant, None, each.split, "verdict_at_equal_parameters", each.verdict)
-            yield Figure(variant, None, each.split, "p_difference_at_equal_parameters", each.p_difference)
+            why = None if each.p_difference is not None else "one of the two bodies could not be tested"
+            metric = "p_difference_at_equal_parameters"
+            yield Figure(variant, None, each.split, metric, each.p_difference, reason=why)
         for difference in (found for body in each.bodies if body.variant == variant for found in body.differences):
             yield from figures_of_difference(difference, "verdict_by_itself")
 
 
-SECTION = Section("Budget", remarks=_remarks, tables=_tables, figures=_figures)
+SECTION = Section("Budget", at_a_glance=_at_equal_parameters, remarks=_remarks, tables=_tables, figures=_figures)

@@ -11,14 +11,13 @@ from tiedlm.report.charts.differences import chart_of_estimates, seeds_in_words
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import colour_places
 from tiedlm.report.figures.frequency_tables import AXES, frequency_tables, verdict_in_words
-from tiedlm.report.figures.text import capitalized
 from tiedlm.report.sections.section import Section
 
 _MAX_BINS_AT_A_GLANCE = 2
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """How to read these tables, and why a breakdown or a verdict in one is missing."""
+    """How to read these tables, and why a breakdown is missing."""
     frequency = comparison.analysis(Frequency)
     if frequency is None:
         return
@@ -29,19 +28,6 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     for breakdown in frequency.breakdowns:
         if breakdown.reason:
             yield f"By {AXES[breakdown.by].name}: nothing, {breakdown.reason}."
-        yield from _without_verdict(breakdown)
-
-
-def _without_verdict(breakdown: Breakdown) -> Iterator[str]:
-    """Each reason once, with the bins that have it."""
-    bins_of: dict[str, dict[str, None]] = {}
-    for found in breakdown.bins:
-        for difference in found.differences:
-            if difference.reason and found.tokens:
-                bins_of.setdefault(difference.reason, {})[found.label] = None
-    for reason, labels in bins_of.items():
-        which = AXES[breakdown.by].bins.format(", ".join(labels))
-        yield f"{capitalized(which)}: no verdict, {reason}."
 
 
 def _how_to_read(frequency: Frequency) -> Iterator[str]:
@@ -56,8 +42,23 @@ def _how_to_read(frequency: Frequency) -> Iterator[str]:
             "of both variants, over all seeds, need not differ by as much."
         )
     if any(found.p_difference is not None for found in differences):
-        yield "Verdicts on bins are exploratory, Holm-corrected within each breakdown; the intervals shown are not."
+        yield "Verdicts on bins and their intervals over seeds are exploratory, Holm-corrected within each breakdown."
     yield "rows moved: mean over the rows of a bin and over seeds; 0 are those of tokens that training never showed."
+
+
+def _at_a_glance(comparison: Comparison) -> Iterator[str]:
+    """That a bin has another verdict than the whole: the first such variant, and the most telling bin."""
+    frequency = comparison.analysis(Frequency)
+    primary_first = sorted(comparison.differences, key=lambda difference: not difference.is_primary)
+    for overall in (each for each in primary_first if frequency and each.split == frequency.split):
+        others = _disagreeing_bins(frequency, overall) if frequency else []
+        if others:
+            breakdown, found, difference = others[0]
+            where = AXES[breakdown.by].bins.format(found.label)
+            more = f", and another verdict on {len(others) - 1} more bins" if len(others) > 1 else ""
+            verdict = verdict_in_words(difference)
+            yield f"But {overall.variant} is {verdict} on {where}{more} (exploratory; see --details)."
+            return
 
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
@@ -135,14 +136,20 @@ def _estimates(breakdown: Breakdown, places: Mapping[str, int]) -> Iterator[Esti
                 yield Estimate(
                     name,
                     places[difference.variant],
-                    numbers.with_interval(difference.mean, difference.ci95_seeds),
+                    numbers.with_interval(difference.mean, difference.interval),
                     difference.mean,
-                    difference.ci95_seeds,
+                    difference.interval,
                     tuple(difference.per_seed),
                     seeds_in_words(name, difference.seeds, difference.per_seed),
                 )
 
 
 SECTION = Section(
-    "Frequency", remarks=_remarks, tables=frequency_tables, charts=_charts, notes=_notes, tables_repeat_charts=True
+    "Frequency",
+    at_a_glance=_at_a_glance,
+    remarks=_remarks,
+    tables=frequency_tables,
+    charts=_charts,
+    notes=_notes,
+    tables_repeat_charts=True,
 )

@@ -1,13 +1,16 @@
 """The noise floor: how far a fresh draw of the embeddings moves a run, and each difference as a multiple of that."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tiedlm.comparison.analyses.noise_floor import BesideNoise, NoiseFloor
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.verdict import UNIT, signed_together
+from tiedlm.evaluation.absence import NOT_STORED
 from tiedlm.report.charts.chart import Band
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.cells import known
+from tiedlm.report.figures.table import Absence, Row, Shown, Table
 from tiedlm.report.sections.section import MAX_VARIANTS_AT_A_GLANCE, Section
 
 
@@ -29,6 +32,16 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
         f"Noise floor: a fresh draw of the embeddings alone moves a run of {floor.of} by {size} {UNIT} on "
         f"{floor.split} ({over}){_times(floor)}."
     )
+
+
+def _at_a_glance(comparison: Comparison) -> Iterator[str]:
+    """The size of the noise beside the differences; where it is not known, why."""
+    floor = comparison.analysis(NoiseFloor)
+    if floor is None or not floor.noise:
+        yield from _remarks(comparison)
+        return
+    size = signed_together(floor.noise, floor.noise_ci95)[0].lstrip("+")
+    yield f"Noise floor: a fresh draw of the embeddings moves {floor.of} by {size} {UNIT}{_times(floor)}."
 
 
 def _times(floor: NoiseFloor) -> str:
@@ -76,26 +89,28 @@ def _beside_table(beside: list[BesideNoise], baseline: str) -> Table:
     return Table(tuple(b.variant for b in beside), tuple(rows), title="Differences beside the noise")
 
 
-def _figure(value: float | None, reason: str | None, decimals: int) -> str:
-    return f"{numbers.NOTHING} ({reason})" if value is None else numbers.decimal(value, decimals)
+def _figure(value: float | None, reason: str | None, decimals: int) -> Shown:
+    return known(value, lambda known: numbers.decimal(known, decimals), reason)
 
 
-def _with_interval(value: float | None, interval: tuple[float, float] | None, reason: str | None) -> str:
+def _with_interval(value: float | None, interval: tuple[float, float] | None, reason: str | None) -> Shown:
     """ "+0.012 [-0.003, +0.027]"; the reason where there is no interval."""
-    why = f" ({reason})" if reason else ""
     if value is None:
-        return f"{numbers.NOTHING}{why}"
+        return Absence(reason or NOT_STORED)
     if interval is None:
-        return f"{signed_together(value)[0]}{why}"
+        shown = signed_together(value)[0]
+        return Absence(reason, shown, "no interval") if reason else shown
     decimals = len(signed_together((interval[1] - interval[0]) / 2)[0].partition(".")[2])  # no more than it is sure of
     middle, low, high = (f"{number:+.{decimals}f}" for number in (value, *interval))
     return numbers.bracketed(middle, low, high)
 
 
-def _size(value: float | None, interval: tuple[float, float] | None, reason: str | None) -> str:
+def _size(value: float | None, interval: tuple[float, float] | None, reason: str | None) -> Shown:
     """As `_with_interval`, of what has no sign."""
     shown = _with_interval(value, interval, reason)
-    return shown if value is None else shown.replace("+", "")
+    if isinstance(shown, Absence):
+        return replace(shown, short=shown.short.replace("+", ""))
+    return shown.replace("+", "")
 
 
 def _bands(comparison: Comparison) -> Iterator[Band]:
@@ -105,4 +120,4 @@ def _bands(comparison: Comparison) -> Iterator[Band]:
         yield Band(f"±{noise}: how far a fresh draw of its embeddings moves a single run", -floor.noise, floor.noise)
 
 
-SECTION = Section("Noise floor", remarks=_remarks, tables=_tables, bands=_bands)
+SECTION = Section("Noise floor", at_a_glance=_at_a_glance, remarks=_remarks, tables=_tables, bands=_bands)

@@ -23,7 +23,8 @@ def nothing(comparison: Comparison, *_: Any) -> tuple[()]:
 class Section:
     """One subject beside the main table, the same for every format; a function yields nothing where there is nothing.
 
-    `remarks` are sentences to read at a glance (two at most), `tables` and `charts` the details, `notes` how to read
+    `at_a_glance` are short sentences (one at most) that belong on the one screen beside the verdict, `remarks` those of
+    the details and of every other format (two at most), `tables` and `charts` the details, `notes` how to read
     them or why they are missing, `figures` the lines of the CSV on one variant, by its name (each names it again; seed
     None: all seeds), and `bands` ranges around 0 that the main chart holds every difference against.
 
@@ -33,6 +34,7 @@ class Section:
     """
 
     title: str
+    at_a_glance: Callable[[Comparison], Iterable[str]] = nothing
     remarks: Callable[[Comparison], Iterable[str]] = nothing
     tables: Callable[[Comparison], Iterable[Table]] = nothing
     charts: Callable[[Comparison], Iterable[Chart]] = nothing

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from tiedlm.comparison.analyses.tokens_to_reach import SeedReach, TokensToReach, VariantReach
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.figures import numbers
-from tiedlm.report.figures.table import Row, Table
+from tiedlm.report.figures.cells import known
+from tiedlm.report.figures.table import Row, Shown, Table
 from tiedlm.report.sections.section import Section
 
 
@@ -41,7 +42,7 @@ def _tables(comparison: Comparison) -> list[Table]:
     title = f"Training tokens to reach {_what(reach)} on validation, linear between validations"
     seeds = sorted({one.seed for variant in reach.variants for one in variant.per_seed})
     rows = [
-        Row.of("mean over seeds", (_tokens(variant.tokens) for variant in reach.variants)),
+        Row.of("mean over seeds", (_known(variant.tokens, variant.reason) for variant in reach.variants)),
         Row.of(f"share of {reach.baseline}'s", (_share(variant) for variant in reach.variants)),
         *(Row.of(f"seed {seed}", (_of_seed(variant, seed) for variant in reach.variants), 1) for seed in seeds),
     ]
@@ -49,34 +50,31 @@ def _tables(comparison: Comparison) -> list[Table]:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Why a figure is missing."""
+    """Why there is no table."""
     reach = comparison.analysis(TokensToReach)
-    if reach is None:
-        return
-    missing = f"Tokens to reach {_what(reach)}"
-    if reach.reason is not None:
-        yield f"{missing}: none, {reach.reason}."
-        return
-    for variant in reach.variants:
-        if variant.tokens is None:
-            yield f"{missing}, {variant.variant}: none, {variant.reason}."
+    if reach is not None and reach.reason is not None:
+        yield f"Tokens to reach {_what(reach)}: none, {reach.reason}."
 
 
 def _what(reach: TokensToReach) -> str:
     return f"{reach.baseline}'s {'last loss before the decay' if reach.is_final is False else 'final loss'}"
 
 
-def _tokens(count: float | None) -> str:
-    return numbers.count(None if count is None else round(count))
+def _known(count: float | None, reason: str | None) -> Shown:
+    return known(count, _tokens, reason or "not reached")
 
 
-def _share(variant: VariantReach) -> str:
-    return numbers.NOTHING if variant.share is None else f"{100 * variant.share:.1f} %"
+def _tokens(count: float) -> str:
+    return numbers.count(round(count))
 
 
-def _of_seed(variant: VariantReach, seed: int) -> str:
+def _share(variant: VariantReach) -> Shown:
+    return known(variant.share, lambda share: f"{100 * share:.1f} %", variant.reason or "not reached")
+
+
+def _of_seed(variant: VariantReach, seed: int) -> Shown:
     found: SeedReach | None = next((one for one in variant.per_seed if one.seed == seed), None)
-    return _tokens(found.tokens if found else None)
+    return _known(found.tokens if found else None, variant.reason if found else "no run with this seed")
 
 
 SECTION = Section("Tokens to reach the same loss", remarks=_remarks, tables=_tables, notes=_notes)

@@ -21,7 +21,11 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
         f"Tuned: {settings}; for each variant the best of the same {number} setting{'s' if number > 1 else ''}, by "
         f"validation alone, in trials of their own ({seeds})."
     )
-    cautions = cautions_in_words(tuning)
+    yield from _cautions(comparison)
+
+
+def _cautions(comparison: Comparison) -> Iterator[str]:
+    cautions = cautions_in_words(comparison.tuning) if comparison.tuning else []
     if cautions:
         yield f"To be looked at again: {'; '.join(cautions)}."
 
@@ -54,4 +58,4 @@ def _nats(value: float | None) -> str:
     return "diverged" if value is None else numbers.decimal(value, 4)
 
 
-SECTION = Section("Tuning", remarks=_remarks, tables=_tables)
+SECTION = Section("Tuning", at_a_glance=_cautions, remarks=_remarks, tables=_tables)
