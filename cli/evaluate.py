@@ -28,17 +28,20 @@ class Split(StrEnum):
     TEST = "test"
 
 
+RunFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN_FOLDER",
+        help="As in runs/quickstart/tied/seed-0.",
+        callback=options.folder_given,
+        autocompletion=completion.run_folders,
+    ),
+]
+
+
 @app.command(epilog=examples("evaluate runs/quickstart/tied/seed-0 --split test"))
 def evaluate(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN_FOLDER",
-            help="As in runs/quickstart/tied/seed-0.",
-            callback=options.folder_given,
-            autocompletion=completion.run_folders,
-        ),
-    ],
+    run: RunFolder,
     split: Annotated[Split, typer.Option("--split", help="Which split to score.")] = Split.VALIDATION,
     seq_len: Annotated[
         int | None, typer.Option("--seq-len", min=1, help="Tokens in a window; as in training if none.")

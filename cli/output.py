@@ -41,7 +41,7 @@ def print_file(text: str) -> None:
 
 def print_text(text: str) -> None:
     """Text that nobody has checked, without characters that could steer a terminal; it keeps its lines."""
-    sys.stdout.write("\n".join(_printable(line) for line in text.split("\n")) + "\n")
+    sys.stdout.write("".join(_escaped(symbol) if _steers(symbol) else symbol for symbol in text) + "\n")
 
 
 def print_error(kind: str, key: str, message: str, as_json: bool) -> None:
@@ -57,12 +57,17 @@ def _is_utf8() -> bool:
 
 
 def _printable(line: str) -> str:
-    """`line` without characters that could steer a terminal or reorder what it shows; all others are text."""
-    return "".join(repr(symbol)[1:-1] if _steers(symbol) else symbol for symbol in line)
+    """`line` with escapes for all that is not seen: in a message, a key or value must show what it is."""
+    return "".join(symbol if symbol.isprintable() else _escaped(symbol) for symbol in line)
+
+
+def _escaped(symbol: str) -> str:
+    return repr(symbol)[1:-1]
 
 
 def _steers(symbol: str) -> bool:
-    is_control = unicodedata.category(symbol) in ("Cc", "Cs") and symbol != "\t"
+    """Whether a character could steer a terminal or reorder what it shows; all others are text."""
+    is_control = unicodedata.category(symbol) in ("Cc", "Cs") and symbol not in "\t\n"
     return is_control or unicodedata.bidirectional(symbol) in _REORDERING
 
 

@@ -16,17 +16,29 @@ if TYPE_CHECKING:
 app = options.new_app()
 
 
+Plots = Annotated[
+    Path | None,
+    typer.Option(
+        "--plots",
+        metavar="FOLDER",
+        help="Write the charts as PNG and SVG (matplotlib).",
+        callback=options.folder_given,
+    ),
+]
+Folders = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FOLDER",
+        help="An experiment's folder, or its name under --runs-dir, or folders of runs. If none: the newest one.",
+        show_default=False,
+        autocompletion=completion.experiment_folders,
+    ),
+]
+
+
 @app.command(epilog=examples("report", "report quickstart --details", "report runs/quickstart --html page.html"))
 def report(
-    folders: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FOLDER",
-            help="An experiment's folder, or its name under --runs-dir, or folders of runs. If none: the newest one.",
-            show_default=False,
-            autocompletion=completion.experiment_folders,
-        ),
-    ] = None,
+    folders: Folders = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -51,15 +63,7 @@ def report(
             "--latex", metavar="FILE", help="Write it as a table of LaTeX; - is stdout.", callback=options.file_given
         ),
     ] = None,
-    plots: Annotated[
-        Path | None,
-        typer.Option(
-            "--plots",
-            metavar="FOLDER",
-            help="Write the charts as PNG and SVG (matplotlib).",
-            callback=options.folder_given,
-        ),
-    ] = None,
+    plots: Plots = None,
     details: Annotated[bool, typer.Option("--details", help="Show everything that is stored.")] = False,
     runs_dir: options.RunsDir = options.RUNS_DIR,
     as_json: options.Json = False,

@@ -15,21 +15,25 @@ if TYPE_CHECKING:
 app = options.new_app()
 
 
+Config = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CONFIG",
+        help="A file, or a name from `tiedlm configs`.",
+        show_default=False,
+        autocompletion=completion.config_names,
+    ),
+]
+Named = Annotated[
+    str | None,
+    typer.Option("--config", metavar="CONFIG", help="The same as CONFIG.", autocompletion=completion.config_names),
+]
+
+
 @app.command(epilog=examples("train quickstart --variant tied", "train tied.yaml --seed 1 --dry-run"))
 def train(
-    config: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="CONFIG",
-            help="A file, or a name from `tiedlm configs`.",
-            show_default=False,
-            autocompletion=completion.config_names,
-        ),
-    ] = None,
-    named: Annotated[
-        str | None,
-        typer.Option("--config", metavar="CONFIG", help="The same as CONFIG.", autocompletion=completion.config_names),
-    ] = None,
+    config: Config = None,
+    named: Named = None,
     variant: Annotated[str | None, typer.Option("--variant", help="Which variant of an experiment.")] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, max=2**32 - 1, help="Which seed; the config's first if none.")

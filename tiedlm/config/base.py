@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, TypeVar, cast, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -29,10 +29,17 @@ def whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def in_schema(pattern: re.Pattern[str], wanted: str) -> FieldInfo:
-    """What the JSON Schema says of text that a validator checks: the pattern, and in words what it "must be .."."""
-    said: dict[str, Any] = {"pattern": f"^(?:{pattern.pattern})$", "patternErrorMessage": wanted}
-    return cast(FieldInfo, Field(json_schema_extra=said))
+@dataclass(frozen=True)
+class Matches:
+    """Marks text that a validator checks: `pattern` is all of it, `wanted` says in words what it "must be .."."""
+
+    pattern: str
+    wanted: str
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: Any, handler: Callable[[Any], dict[str, Any]]
+    ) -> dict[str, Any]:
+        return {**handler(core_schema), "pattern": f"^(?:{self.pattern})$", "patternErrorMessage": self.wanted}
 
 
 def _pair(value: object) -> object:
@@ -55,7 +62,7 @@ Positive = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 FromList = BeforeValidator(_pair)
 """A tuple in a strict model, written as a list in YAML: `Annotated[tuple[float, float], FromList]`."""
-Name = Annotated[str, AfterValidator(_name), in_schema(_NAME, _WANTED)]
+Name = Annotated[str, AfterValidator(_name), Matches(_NAME.pattern, _WANTED)]
 """A name that becomes a folder: letters, digits and . _ + = @ -, at most 100 of them."""
 
 

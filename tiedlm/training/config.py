@@ -14,13 +14,13 @@ from tiedlm.config.base import (
     FilledIn,
     Fraction,
     FromList,
+    Matches,
     NonNegative,
     Positive,
     Size,
     TakesMemory,
     Whole,
     check,
-    in_schema,
 )
 from tiedlm.config.problems import number_hint, shown
 
@@ -49,7 +49,7 @@ def _device(name: str) -> str:
     return name
 
 
-Device = Annotated[str, AfterValidator(_device), in_schema(_DEVICE, _DEVICES)]
+Device = Annotated[str, AfterValidator(_device), Matches(_DEVICE.pattern, _DEVICES)]
 """Where to compute: auto, cpu, cuda or cuda:N."""
 _Betas = Annotated[tuple[Fraction, Fraction], FromList]
 RateFactor = NonNegative | Literal["sqrt_dim"]
