@@ -75,8 +75,6 @@ def compare(
         return
     comparison = _carried_out(config, changes, runs_dir, cache, fresh)
     _print(comparison, details, as_json, runs_dir / comparison.experiment)
-    if not as_json:
-        _say_what_next(comparison, runs_dir)
     if comparison.failures:
         raise typer.Exit(1)
 
@@ -126,8 +124,10 @@ def _show(comparison: "Comparison", details: bool, stored_in: Path | None) -> No
     from tiedlm.report.formats.terminal import render_comparison
 
     from .console import console
+    from .next_command import command_line
 
-    render_comparison(comparison, console(), details, stored_in=stored_in)
+    command = command_line("report", stored_in) if stored_in else ""
+    render_comparison(comparison, console(), details, stored_in=stored_in, command=command)
 
 
 def _say_so_far(comparison: "Comparison") -> None:
@@ -137,18 +137,6 @@ def _say_so_far(comparison: "Comparison") -> None:
 
     for sentence in so_far(comparison):
         Talk().say_wrapped(sentence)
-
-
-def _say_what_next(comparison: "Comparison", runs_dir: Path) -> None:
-    """Say how to see it again, and how to hand it on; nothing where nothing is stored."""
-    from tiedlm.talk import Talk
-
-    from .next_command import command_line
-
-    folder = runs_dir / comparison.experiment
-    if comparison.variants:
-        Talk().say(f"all of it: {command_line('report', folder, '--details')}")
-        Talk().say(f"as a page: {command_line('report', folder, '--html', f'{comparison.experiment}.html')}")
 
 
 def _refuse_changes(settings: list[str] | None, device: str | None, fresh: bool, dry_run: bool) -> None:

@@ -94,8 +94,10 @@ def _show(comparison: "Comparison", details: bool, stored_in: Path | None) -> No
     from tiedlm.report.formats.terminal import render_comparison
 
     from .console import console
+    from .next_command import command_line
 
-    render_comparison(comparison, console(), details, stored_in=stored_in)
+    command = command_line("report", stored_in) if stored_in else ""
+    render_comparison(comparison, console(), details, stored_in=stored_in, command=command)
 
 
 def _refuse_two_documents(files: Mapping[str, Path], as_json: bool) -> None:

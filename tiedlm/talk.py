@@ -44,9 +44,13 @@ class Talk:
 
     def say_wrapped(self, text: str) -> None:
         """A sentence: in a terminal on as many lines as it takes, broken between words; one line elsewhere."""
-        lines = textwrap.wrap(self.prefix + text, _width() - 1) if sys.stderr.isatty() else [text]
-        for line in lines:
-            self.say(line.removeprefix(self.prefix))
+        if not sys.stderr.isatty():
+            self.say(text)
+            return
+        indent = " " * len(self.prefix)
+        lines = textwrap.wrap(self.prefix + text, _width() - 1, subsequent_indent=indent)
+        self._spoke = self.clock()
+        self._write(_clear() + "".join(f"{line}\n" for line in lines))
 
     def now(self, text: str) -> None:
         """What is being done, where nothing can be counted, or what has just become known.

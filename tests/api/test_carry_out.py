@@ -109,8 +109,13 @@ def test_it_speaks_on_stderr_and_only_when_asked_to(progress: bool, tmp_path: Pa
 
 def test_the_worker_of_a_silent_comparison_is_silent(home: Path, tmp_path: Path) -> None:
     quiet: list[bool] = []
+
+    def killed(run: Any, **given: Any) -> None:
+        quiet.append(given["quiet"])
+        raise tiedlm.RunError("killed", "by a test")
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tiedlm.experiment.carry_out.run_in_child", lambda run, **given: quiet.append(given["quiet"]))
+        patch.setattr("tiedlm.experiment.carry_out.run_in_child", killed)
         patch.setattr("tiedlm.api.carry_out.Talk", Heard)
         for progress in (False, True):
             tiedlm.compare(home / "small.yaml", runs_dir=tmp_path, progress=progress)

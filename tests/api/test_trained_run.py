@@ -30,7 +30,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     runs = {}
     for name, tying in TYING.items():
         folder = tmp_path_factory.mktemp(name)
-        runs[name] = small_run(folder, f"model.tying={tying}", "training.steps=2", "training.keep_last=1")
+        settings = (f"variants.tied.model.tying={tying}", "training.steps=2", "training.keep_last=1")
+        runs[name] = small_run(folder, *settings)
         carry_out(runs[name])
     return runs
 

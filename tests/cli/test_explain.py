@@ -50,7 +50,8 @@ def test_a_key_of_several_types_is_told_for_each(capsys: Captured) -> None:
 def test_a_last_part_means_its_key_and_lists_those_that_are_like_it(capsys: Captured) -> None:
     first, *others = explained(capsys, "learning_rate")
     assert first["key"] == "training.learning_rate"
-    assert [key["key"] for key in others] == ["training.min_learning_rate", "training.embedding_learning_rate_factor"]
+    factors = ["training.embedding_learning_rate_factor", "training.output_learning_rate_factor"]
+    assert [key["key"] for key in others] == ["training.min_learning_rate", *factors]
     assert {key["key"] for key in explained(capsys, "vocab_size")} == {"data.tokenizer.vocab_size", "model.vocab_size"}
 
 

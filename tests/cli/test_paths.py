@@ -120,7 +120,7 @@ def test_a_file_whose_name_starts_with_a_tilde_is_read(tmp_path: Path, monkeypat
         (["compare", "dead"], "dead is a link to nowhere, which is not there"),
         (["compare", "tiny.yaml", "--set", "data.corpus.file=dead"], "data.corpus.file: "),
         (["compare", "tiny.yaml", "--set", "data.corpus.file=text.txt/x"], "text.txt is a file, not a folder"),
-        (["compare", "tiny.yaml", "--set", "data.corpus.file=."], "Is a directory"),
+        (["compare", "tiny.yaml", "--set", "data.corpus.file=."], "is a folder, one file is wanted"),
         (["compare", "tiny.yaml", "--set", "data.corpus.file=" + "x" * 300], "File name too long"),
         (["compare", "tiny.yaml", "--set", "data.tokenizer={type: file, path: dead}"], "data.tokenizer.path: "),
         (["compare", "tiny.yaml", "--runs-dir", "text.txt"], "--runs-dir: text.txt is a file, not a folder"),
@@ -170,5 +170,5 @@ def test_what_a_name_was_taken_for_is_said(
     (trained / "runs" / "tiny").rename("quickstart")
     assert main(["compare", "quickstart", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["experiment"] == "quickstart"
+    assert json.loads(out)["experiment"] == "tiny", "the name that its runs have"
     assert err == "quickstart is the folder of runs here; the packaged config is quickstart.yaml\n"

@@ -81,7 +81,7 @@ def test_a_value_is_put_into_our_words_and_these_are_accepted(setting: str, writ
     assert said == f"{setting.partition('=')[0]}: unknown key; write {written}"
     key, _, value = written.partition(": ")
     without = [] if key != "training.schedule" else ["training.min_learning_rate=0"]
-    load_experiment("quickstart", [f"{key}={value}", *without])
+    load_experiment("tied", [f"{key}={value}", *without])
 
 
 def test_a_name_in_a_file_is_told_where_it_stands() -> None:

@@ -52,7 +52,8 @@ def test_a_folder_a_pattern_an_address_and_a_list_are_refused_with_the_way_out(t
     for value, why in (("", "is a folder"), ("*.txt", "is a pattern"), ("[ab].txt", "is a pattern")):
         told = refusal(file=f"{tmp_path}/{value}")
         assert why in told and way_out in told
-    assert "is an address" in refusal(file="https://example.org/a.txt")
+    with pytest.raises(ConfigError, match=r"corpus.file: .*https://example.org/a.txt.* is an address"):
+        config_of(file="https://example.org/a.txt")
     with pytest.raises(ConfigError, match=r'corpus.file: \["a.txt", "b.txt"\]: must be one file; join several'):
         config_of(file=["a.txt", "b.txt"])
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import TINY
-from tiedlm.config.base import ConfigError, first_difference, parse
+from tiedlm.config.base import ConfigError, parse
 from tiedlm.config.written import Written, written_in
 from tiedlm.config.yaml_core import dump_yaml, load_yaml
 from tiedlm.experiment.plan import pick
@@ -88,10 +88,7 @@ def test_spellings_of_one_path_are_one_run(folder: Path) -> None:
     first = pick(load_experiment(folder / "base.yaml"), "tied")
     for spelled in ("./book.txt", "../texts/book.txt", str(folder / "book.txt")):
         (folder / "again.yaml").write_text(TINY % spelled)
-        assert first_difference(first, pick(load_experiment(folder / "again.yaml"), "tied")) is None
-    (folder / "again.yaml").write_text(TINY % "other.txt")
-    again = pick(load_experiment(folder / "again.yaml"), "tied")
-    assert first_difference(first, again) == ("data.corpus.file", f"{folder}/book.txt", f"{folder}/other.txt")
+        assert pick(load_experiment(folder / "again.yaml"), "tied") == first
 
 
 def test_the_config_of_a_run_has_the_absolute_path_and_reads_back(folder: Path, tmp_path: Path) -> None:
@@ -113,7 +110,7 @@ def test_a_run_stored_with_a_relative_path_is_still_the_same_run(folder: Path, t
     run.config_file.write_text(dump_yaml(raw))
     run.check_identity(config)
     assert run.config() == parse(RunConfig, raw), "what is stored is no path from the folder of the run"
-    with pytest.raises(ConfigError, match=r"data.corpus.file: .* was made with 'book.txt', now it is '.*other.txt'"):
+    with pytest.raises(ConfigError, match=r"data.corpus.file: .* was made with book.txt; .*other.txt is another"):
         run.check_identity(pick(load_experiment(folder / "base.yaml", ["data.corpus.file=other.txt"]), "tied"))
     run.checkpoints.joinpath("step-1").mkdir(parents=True)
     run.claim(config)

@@ -68,12 +68,14 @@ def test_every_matrix_starts_with_the_spread_of_their_uniform_start(name: str, b
 
 
 def test_it_runs_on_a_text_that_the_user_points_at(tmp_path: Path) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("".join(f" the <unk> rose N points to {number % 7} \n" for number in range(400)), encoding="utf-8")
-    corpus = f"data.corpus={{type: text, train: {text}, validation: {text}, test: {text}, documents: lines}}"
+    text = "".join(f" the <unk> rose N points to {number % 7} \n" for number in range(400))
+    for split, ending in (("train", ""), ("validation", " the rose \n"), ("test", " N points \n")):
+        (tmp_path / f"{split}.txt").write_text(text + ending, encoding="utf-8")
+    files = ", ".join(f"{split}: {tmp_path}/{split}.txt" for split in ("train", "validation", "test"))
+    corpus = f"data.corpus={{type: text, {files}, documents: lines}}"
     small = ["model.dim=16", "model.hidden_dim=16", "model.vocab_size=null", "training.epochs=1", "training.device=cpu"]
     experiment = load_experiment("press-wolf-small", [corpus, *small])
     result = carry_out(Run(pick(experiment, "projected"), tmp_path / "runs"))
     assert result.corpus.vocab_size == 14, "<eos>, <unk>, the, rose, N, points, to, 0 to 6 and nothing else"
-    assert result.tokens_seen == result.splits["test"].tokens == 400 * 8, "an end of line a row among them"
+    assert result.tokens_seen == 400 * 8 and result.splits["test"].tokens == 400 * 8 + 3, "with an end of line a row"
     assert result.last_loss < result.first_loss

@@ -20,6 +20,10 @@ class Screen(Silence):
         super().__init__()
         self.shown: list[tuple[str, float, str]] = []
         self.doing: list[str] = []
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
 
     def now(self, text: str) -> None:
         self.doing.append(text)
@@ -54,7 +58,7 @@ def test_the_newest_validation_stands_beside_the_loss_and_what_is_being_scored_i
 
 def test_beside_a_validation_stands_that_of_a_finished_run_at_the_same_step(tmp_path: Path) -> None:
     tied, untied = (small_run(tmp_path, *VALIDATED, variant=variant) for variant in ("tied", "untied"))
-    assert find_earlier([tied]) is None
+    assert find_earlier(untied, [tied]) is None
     carry_out(tied)
     screen = Screen()
     execute(untied, cache_dir=shared_cache(), talk=screen, siblings=[tied])
@@ -62,8 +66,22 @@ def test_beside_a_validation_stands_that_of_a_finished_run_at_the_same_step(tmp_
     assert result is not None
     at_two = result.validation_curve[0]
     assert at_two.step == 2
-    (said,) = [text for text in screen.doing if text.endswith("after step 2")]
-    assert f"(tied {at_two.nats_per_token:.3f}) after step 2" in said
-    assert find_earlier([untied, tied]) is not None
+    ours = RunFolder(untied.directory).result()
+    assert ours is not None
+    difference = ours.validation_curve[0].nats_per_token - at_two.nats_per_token
+    side = f"{abs(difference):.3f} nats per token {'above' if difference > 0 else 'below'} tied at that step"
+    (said,) = [text for text in screen.said if "after step 2" in text]
+    assert said.endswith(f"after step 2, {side}")
+    assert find_earlier(tied, [untied, tied]) is not None
     RunFolder(tied.directory).result_file.write_text("{}")
-    assert find_earlier([tied]) is None, "a file of another run that is damaged does not end this one"
+    assert find_earlier(untied, [tied]) is None, "a file of another run that is damaged does not end this one"
+
+
+def test_once_a_pair_has_finished_the_next_is_shown_beside_and_not_said(tmp_path: Path) -> None:
+    for variant, seed in (("tied", 0), ("untied", 0), ("tied", 1)):
+        carry_out(small_run(tmp_path, *VALIDATED, variant=variant, seed=seed))
+    screen = Screen()
+    tied, untied = (small_run(tmp_path, *VALIDATED, variant=variant, seed=1) for variant in ("tied", "untied"))
+    execute(untied, cache_dir=shared_cache(), talk=screen, siblings=[tied])
+    (beside,) = [text for text in screen.doing if text.endswith("after step 2")]
+    assert "(tied " in beside and not any("after step 2" in text for text in screen.said)

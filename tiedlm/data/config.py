@@ -29,6 +29,8 @@ class WikitextCorpus(Config):
 def _one_file(value: object) -> object:
     wanted = "must be one file; join several into one, with a blank line between documents"
     check(not isinstance(value, list), f"{shown(value)}: {wanted}")
+    is_address = isinstance(value, str) and "://" in value
+    check(not is_address, f"{shown(value)} is an address, a file here is wanted: download it first")
     return value
 
 

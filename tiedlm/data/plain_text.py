@@ -24,8 +24,6 @@ def refuse_unless_plain(key: str, path: Path) -> None:
         raise _refused(key, path, f"is a folder, one file is wanted: {_ONE_FILE}; {_HUB}")
     if not path.exists() and any(sign in str(path) for sign in "*?["):
         raise _refused(key, path, f"is a pattern, one file is wanted: {_ONE_FILE}; {_HUB}")
-    if not path.exists() and any(part.endswith(":") for part in path.parts[1:]):
-        raise _refused(key, path, f"is an address, a file here is wanted: download it first; {_HUB}")
     suffixes = [suffix[1:].lower() for suffix in path.suffixes]
     if suffixes[-1:] == ["gz"]:
         suffixes.pop()

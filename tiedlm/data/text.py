@@ -106,9 +106,9 @@ class TextFiles:
     def check(self) -> None:
         """Raise ConfigError where a file cannot be read or is no plain text, or two splits have one text."""
         for file in self._files.values():
-            refuse_unless_plain(file.key, file.path)
-            with _readable(file), file.path.open("rb"):
-                pass
+            with _readable(file):
+                refuse_unless_plain(file.key, file.path)
+                file.path.open("rb").close()
         refuse_equal({file.key: file.path for file in self._files.values()})
 
     def evidence(self) -> Evidence:

@@ -16,6 +16,7 @@ PARTS = (
     "initialization.py",
     "kernels",
     "model",
+    "paths.py",
     "progress_bar.py",
     "streams.py",
     "talk.py",

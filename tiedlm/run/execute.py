@@ -86,7 +86,7 @@ class _Execution:
 
     def __init__(self, run: Run, folder: RunFolder, cache_dir: Path, talk: Talk, siblings: Sequence[Run]) -> None:
         self.run, self.folder, self.cache_dir, self.talk = run, folder, cache_dir, talk
-        self.earlier = find_earlier(siblings)
+        self.earlier = find_earlier(run, siblings)
         self.settings = run.config.training
         talk.now(f"{run.label}: opening the text")
         data = prepare(run.config.data, cache_dir, talk)

@@ -1,12 +1,12 @@
 """The folders of runs and experiments that a request names. Free of torch, and of what reads configs."""
 
-import contextlib
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
 from tiedlm.config.find import is_there
 from tiedlm.errors import ConfigError, Problem
+from tiedlm.paths import check_folder, user_path
 from tiedlm.talk import Talk
 
 
@@ -40,13 +40,13 @@ def is_run(folder: Path) -> bool:
 
 
 def _find(name: str, runs_dir: Path) -> Path:
-    if is_there(Path(name)):
-        return Path(name)
-    found = under(runs_dir, name)
+    path = user_path(name)
+    found = None if is_there(path) else under(runs_dir, name)
     if found is not None:
         return found
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        Path(name).stat()  # what else is wrong with a name is told as the system tells it
+    check_folder(path)
+    if is_there(path):
+        return path
     experiments = [path.name for path in runs_dir.iterdir() if path.is_dir()] if runs_dir.is_dir() else []
     near = difflib.get_close_matches(name[:100], experiments, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""

@@ -15,14 +15,21 @@ from tiedlm.training.trainer import Trainer
 
 @dataclass(frozen=True)
 class Earlier:
-    """The validation curve of a finished run with the same seed: nats per token by step, and its variant."""
+    """The validation curve of a finished run with the same seed: nats per token by step, and its variant.
+
+    `is_first_pair`: no other pair of the two variants has finished, so what this one says on the way is news.
+    """
 
     variant: str
     curve: Mapping[int, float]
+    is_first_pair: bool
 
 
-def find_earlier(siblings: Sequence[Run]) -> Earlier | None:
+def find_earlier(run: Run, siblings: Sequence[Run]) -> Earlier | None:
     """The first of a run's siblings that has finished and was validated on the way."""
+    others = (folder for folder in run.layout.run_dirs() if folder.parent == run.directory.parent)
+    have_finished = any(RunFolder(folder).result_file.is_file() for folder in others if folder != run.directory)
+    is_first_pair = not run.config.is_tuning_run and not have_finished
     for sibling in siblings:
         try:
             result = RunFolder(sibling.directory).result()
@@ -30,7 +37,7 @@ def find_earlier(siblings: Sequence[Run]) -> Earlier | None:
             continue
         if result is not None and len(result.validation_curve) > 1:
             curve = {point.step: point.nats_per_token for point in result.validation_curve}
-            return Earlier(sibling.config.variant, curve)
+            return Earlier(sibling.config.variant, curve, is_first_pair)
     return None
 
 
@@ -38,7 +45,7 @@ class ProgressWriter:
     """Shows every step with its loss, the newest score of the validation split and the speed so far.
 
     The score in nats per token, as the loss, and beside it that of an `earlier` run at the same step: what the two say
-    before this one has ended. In a pipe it also is a line of its own.
+    before this one has ended. In a pipe it also is a line of its own. Of the first pair the difference is said too.
     """
 
     def __init__(self, show: Update, trainer: Trainer, talk: Talk, label: str, earlier: Earlier | None = None) -> None:
@@ -52,7 +59,11 @@ class ProgressWriter:
             self.step, self.loss = record.step, f"loss {record.loss:.3f}"
         elif record.nats_per_token is not None:
             self.validation = f"validation {record.nats_per_token:.3f}{self._beside(record.step)}"
-            self.talk.now(f"{self.label}  {self.validation} after step {record.step:,}")
+            first_look = self._first_look(record.step, record.nats_per_token)
+            if first_look:
+                self.talk.say_wrapped(f"{self.label}: {first_look}")
+            else:
+                self.talk.now(f"{self.label}  {self.validation} after step {record.step:,}")
         self._show(self.validation)
 
     def flush(self) -> None:
@@ -68,6 +79,14 @@ class ProgressWriter:
     def show_validating(self, share: float) -> None:
         """Show that the validation split is being scored."""
         self._show(f"scoring validation {100 * share:.0f}%")
+
+    def _first_look(self, step: int, nats: float) -> str | None:
+        """What the first pair says while it trains: "validation 0.030 nats per token above tied after step 150"."""
+        other = self.earlier.curve.get(step) if self.earlier and self.earlier.is_first_pair else None
+        if self.earlier is None or other is None or step >= self.trainer.num_steps:
+            return None
+        side = f"{abs(nats - other):.3f} nats per token {'above' if nats > other else 'below'}"
+        return f"validation {nats:.3f} after step {step:,}, {side} {self.earlier.variant} at that step"
 
     def _beside(self, step: int) -> str:
         """ " (tied 5.221)", where that is known."""

@@ -2,32 +2,14 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from tiedlm.config.base import Config, FilledIn, Fraction, NonNegative, Positive, Size, check
-from tiedlm.config.problems import shown
+from tiedlm.tying.share import Share, count_of
 
 Norm = Literal["fro", "mean_square"]
 Init = Literal["normal", "xavier_uniform", "by_frequency"]
 PartOfRun = Annotated[float, Field(ge=0, le=1)]
-
-
-def _count_or_fraction(value: object) -> object:
-    """1e3 is a whole number to its writer, and 1.0 is all of them, not one."""
-    if isinstance(value, float) and value > 1 and value.is_integer():
-        value = int(value)
-    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    is_fraction = isinstance(value, float) and 0 <= value <= 1
-    check(is_count or is_fraction, f"{shown(value)}: must be a count (a whole number) or a fraction from 0.0 to 1.0")
-    return value
-
-
-Share = Annotated[int | float, BeforeValidator(_count_or_fraction)]
-"""How many of something: 1 is one of them, 1.0 is all of them."""
-
-
-def _count(share: int | float, total: int) -> int:
-    return share if isinstance(share, int) else round(share * total)
 
 
 class EmbeddingConfig(Config):
@@ -129,7 +111,7 @@ class PartialVocabularyConfig(SeparateOutputConfig):
 
     def num_shared(self, vocab_size: int) -> int:
         """How many rows are shared."""
-        return _count(self.shared, vocab_size)
+        return count_of(self.shared, vocab_size)
 
     def check_sizes(self, vocab_size: int | None, dim: int) -> None:
         fits = vocab_size is None or self.num_shared(vocab_size) <= vocab_size
@@ -146,7 +128,7 @@ class PartialDimensionsConfig(SeparateOutputConfig):
 
     def num_shared(self, dim: int) -> int:
         """How many columns are shared."""
-        return _count(self.shared, dim)
+        return count_of(self.shared, dim)
 
     def check_sizes(self, vocab_size: int | None, dim: int) -> None:
         check(self.num_shared(dim) <= dim, f"tying.shared {self.shared:,} is more than the {dim:,} columns (dim)")

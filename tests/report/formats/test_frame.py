@@ -35,7 +35,9 @@ def test_every_line_of_the_csv_is_a_cell() -> None:
         if row.step != "":
             continue
         cell = variants.loc[row.variant, column] if row.seed == "" else runs.loc[(row.variant, int(row.seed)), column]
-        assert str(cell) == row.value if isinstance(cell, str) else float(cell) == float(row.value), column
+        if row.reason:
+            continue
+        assert cell == row.text if isinstance(cell, str) else float(cell) == float(row.value), column
         checked += 1
     assert checked > 100
     assert int(variants.notna().sum().sum() + runs.notna().sum().sum()) == checked

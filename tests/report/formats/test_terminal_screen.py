@@ -30,7 +30,8 @@ GPU_MEMORY = Memory(
 
 def shown(comparison: Comparison, width: int = 80, details: bool = False, stored_in: Path | None = None) -> str:
     stream = io.StringIO()
-    render_comparison(comparison, Console(file=stream, width=width), details, stored_in=stored_in)
+    command = "tiedlm report runs/example" if stored_in else ""
+    render_comparison(comparison, Console(file=stream, width=width), details, stored_in=stored_in, command=command)
     return stream.getvalue()
 
 
@@ -54,7 +55,7 @@ def test_one_screen_holds_all_that_it_must_and_the_verdict_last() -> None:
         "tokens/s, mean 97,804",
         "below 0 favours tied, above 0 favours untied",
         "start and batches were equal; they differ in: model.tying.type.",
-        "Stored in runs/example (--details shows everything)",
+        "Stored in runs/example; all of it (--html FILE: as a page): tiedlm report runs/example --details",
         "On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 5 seeds; adamw at 0.0006, ",
     ):
         assert words in text, words

@@ -24,8 +24,12 @@ def render_comparison(
     details: bool = False,
     sections: Sequence[Section] = SECTIONS,
     stored_in: Path | None = None,
+    command: str = "",
 ) -> None:
-    """Print a comparison, the verdict last; `details` puts everything that is stored above it."""
+    """Print a comparison, the verdict last; `details` puts everything that is stored above it.
+
+    `stored_in` is the folder where it lies, `command` the one that reports it from there.
+    """
     writer = TerminalWriter(console)
     if details and comparison.variants:
         _write_details(comparison, writer, sections)
@@ -36,12 +40,23 @@ def render_comparison(
     writer.paragraphs(screen_sentences(comparison))
     writer.paragraphs(sentence for section in sections for sentence in section.at_a_glance(comparison))
     if stored_in is not None:
-        more = "" if details else " (--details shows everything)"
-        writer.paragraph(f"Stored in {stored_in}{more}")
+        _write_place(writer, stored_in, command, details)
     writer.paragraphs(warnings(comparison), "bold")
     if comparison.variants:
         writer.blank_line()
     _write_verdict(comparison, writer)
+
+
+def _write_place(writer: TerminalWriter, stored_in: Path, command: str, details: bool) -> None:
+    """Where it is stored, and on a line of its own the command that shows all of it, or writes it as a page."""
+    if not command:
+        writer.paragraph(f"Stored in {stored_in}")
+    elif details:
+        writer.paragraph(f"Stored in {stored_in}; as a page:")
+        writer.paragraph(f"{command} --html {stored_in.name}.html")
+    else:
+        writer.paragraph(f"Stored in {stored_in}; all of it (--html FILE: as a page):")
+        writer.paragraph(f"{command} --details")
 
 
 def _write_verdict(comparison: Comparison, writer: TerminalWriter) -> None:
