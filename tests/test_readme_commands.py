@@ -43,6 +43,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(folder.evaluation_file("validation"), folder.evaluation_file("train"))
         document = result.model_copy(update={"splits": splits}).model_dump(mode="json") | {"parameters": sizes}
         folder.result_file.write_text(to_json(document), encoding="utf-8")
+    assert run(["compare", "quickstart", "--runs-dir", str(home / "runs")]) == 0
     return home
 
 

@@ -32,22 +32,20 @@ def test_a_program_that_no_shell_finds_is_named_by_its_path(tmp_path: Path, monk
     assert command_line("report") == "tiedlm report"
 
 
-def test_after_a_comparison_the_commands_that_show_it_again_work(
+def test_with_a_comparison_comes_the_command_that_shows_all_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     config = write_tiny(tmp_path)
     with in_this_process():
         assert main(["compare", str(config), "--runs-dir", "my runs"]) == 0
-    out, err = capsys.readouterr()
-    offered = [line.split(": ", 1)[1] for line in err.splitlines() if ": tiedlm " in line]
-    assert not any("tiedlm report" in line for line in out.splitlines())
-    assert len(offered) == 2
-    for line in offered:
-        program, *words = shlex.split(line)
-        assert program == "tiedlm"
-        assert main(words) == 0
-    assert (tmp_path / "tiny.html").is_file()
+    out = capsys.readouterr().out
+    (offered,) = [line for line in out.splitlines() if line.startswith("  tiedlm ")]
+    program, *words = shlex.split(offered)
+    assert program == "tiedlm" and words[-1] == "--details"
+    assert main(words) == 0
+    (page,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  tiedlm ")]
+    assert main(shlex.split(page)[1:]) == 0 and (tmp_path / "tiny.html").is_file()
     capsys.readouterr()
     assert main(["compare", str(config), "--runs-dir", "my runs", "--json"]) == 0
     assert capsys.readouterr().err == ""

@@ -53,10 +53,10 @@ def _write_place(writer: TerminalWriter, stored_in: Path, command: str, details:
         writer.paragraph(f"Stored in {stored_in}")
     elif details:
         writer.paragraph(f"Stored in {stored_in}; as a page:")
-        writer.paragraph(f"{command} --html {stored_in.name}.html")
+        writer.paragraph(f"  {command} --html {stored_in.name}.html")
     else:
         writer.paragraph(f"Stored in {stored_in}; all of it (--html FILE: as a page):")
-        writer.paragraph(f"{command} --details")
+        writer.paragraph(f"  {command} --details")
 
 
 def _write_verdict(comparison: Comparison, writer: TerminalWriter) -> None:
