@@ -19,10 +19,12 @@ from tiedlm.config.base import (
     semantic,
 )
 from tiedlm.config.file import apply_settings
+from tiedlm.config.merge import COMMON_KEYS
 from tiedlm.config.yaml_core import dump_yaml, load_yaml
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.model.config import TransformerConfig
 from tiedlm.run.config import RunConfig
+from tiedlm.tying.config import EmbeddingConfig
 
 RUN = """
 name: small
@@ -263,6 +265,15 @@ def test_a_mapping_that_names_a_type_replaces_the_other_whole() -> None:
     assert merge(base, {"data": {"seq_len": 2}})["data"] == {"seq_len": 2, "corpus": {"type": "x"}}
     assert merge(base, {"tying": None})["tying"] is None
     assert base["tying"] == {"type": "untied", "output_init": "copy"}, "neither is changed"
+
+
+def test_keys_that_every_type_has_stay_where_another_type_is_laid_over_them() -> None:
+    base: Raw = {"tying": {"type": "untied", "output_init": "copy", "input_scale": 2.0, "init_std": 0.1}}
+    over: Raw = {"tying": {"type": "tied", "init_std": 0.3}}
+    assert merge(base, over)["tying"] == {"type": "tied", "input_scale": 2.0, "init_std": 0.3}
+    other: Raw = {"corpus": {"type": "text", "init_std": 1}}
+    assert merge(other, {"corpus": {"type": "x"}})["corpus"] == {"type": "x"}, "of a tying alone"
+    assert {*COMMON_KEYS["tying"]} == {*EmbeddingConfig.model_fields}
 
 
 def test_identity_is_every_key_but_those_that_say_how_a_run_is_carried_out() -> None:

@@ -165,7 +165,7 @@ def test_settings_are_read_as_a_file_is() -> None:
         ["model.dim=32", "model.tying.type=tied", "training.learning_rate=1e-4", "seeds=[1, 2]", "a=no", "b=", "c=d=e"],
     )
     assert raw == {
-        "model": {"dim": 32, "tying": {"type": "tied"}},
+        "model": {"dim": 32, "tying": {"type": "tied", "init_std": 1.0}},
         "training": {"learning_rate": 0.0001},
         "seeds": [1, 2],
         "a": "no",

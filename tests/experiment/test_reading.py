@@ -46,6 +46,14 @@ def test_a_file_without_variants_is_one_run_named_after_its_tying() -> None:
     assert (list(named.variants), named.seeds, named.baseline) == (["mine"], (7,), "mine")
 
 
+def test_what_the_base_does_to_the_vectors_of_every_tying_is_done_in_every_variant() -> None:
+    """Else one arm reads vectors of another scale than the other, and nothing says so."""
+    scaled = EXPERIMENT.replace("num_heads: 2}", "num_heads: 2, tying: {type: tied, input_scale: sqrt_dim}}")
+    assert {config.model.tying.input_scale for config in experiment(text=scaled).variants.values()} == {"sqrt_dim"}
+    wrong = scaled.replace("sqrt_dim", "-1")
+    assert [*problems(text=wrong)] == ["model.tying.input_scale"], "told where it is written"
+
+
 def test_a_single_run_and_that_variant_of_an_experiment_are_the_same_run() -> None:
     alone = single("seed=1", "model.tying.type=untied").variants["untied"]
     assert alone == experiment().run_config("untied", 1)

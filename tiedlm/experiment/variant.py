@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiedlm.config.base import ConfigError, Problem, Raw, parse
+from tiedlm.config.merge import is_common
 from tiedlm.experiment.config import EXPERIMENT_KEYS
 from tiedlm.experiment.grid import laid_over
 from tiedlm.run.config import RunConfig
@@ -55,12 +56,13 @@ class WrittenVariant:
     def _says(self, key: str) -> bool:
         """Whether the override says something at a dotted key, or replaces the mapping that lacks it."""
         mapping: Any = self.override
+        above = ""
         for step in key.split("."):
             if not isinstance(mapping, dict):
                 return False
             if step not in mapping:
-                return "type" in mapping
-            mapping = mapping[step]
+                return "type" in mapping and not is_common(above, step)
+            mapping, above = mapping[step], step
         return True
 
     def _under(self, problem: Problem) -> Problem:
