@@ -125,7 +125,7 @@ def run(arguments: Sequence[str]) -> int:
             traceback.print_exc()
         code = tell(error, as_json)
         if isinstance(error, Interrupted):
-            sys.stderr.write(f"tiedlm: to go on: {going_on(arguments)}\n")
+            sys.stderr.write(f"tiedlm: to go on, in this folder: {going_on(arguments)}\n")
         return code
     return 0
 

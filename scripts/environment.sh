@@ -53,7 +53,7 @@ environment() {
     if installed "${extra:-tiedlm}" || { [ -z "$extra" ] && { installed test || installed bench; }; }; then
         return
     fi
-    echo "Installing tiedlm and what it needs into $root/.venv: once, some minutes, 1 GB and more" >&2
+    echo "Installing into $root/.venv: once, some minutes, 1 GB or more" >&2
     if ! "$bin/python" -m pip --version >/dev/null 2>&1; then
         python=$(find_python)
         echo "  making the environment with $("$python" --version 2>&1)" >&2

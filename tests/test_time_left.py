@@ -66,3 +66,19 @@ def test_before_there_is_a_pace_no_time_is_told_and_the_last_run_is_not_all() ->
     clock.now = 5
     last.reach(5)
     assert left_in_words(last, RunsAhead(0, seconds_each=100, clock=clock)) == "00:05 left"
+
+
+def test_a_slow_first_step_is_forgotten_as_the_run_gets_on() -> None:
+    """2 s for the first of 450 steps, a tenth for each after it: at the end of the first run 9 more of 47 s are left."""
+    clock = Clock()
+    ahead = RunsAhead(9, clock=clock)
+    task = Pace(450, clock)
+    task.reach(0)
+    clock.now = 2
+    task.reach(1)
+    assert ahead.left(task) == pytest.approx(449 * 2 + 9 * 450 * 2)
+    for step in range(2, 451):
+        clock.now += 0.1
+        task.reach(step)
+        ahead.left(task)
+    assert ahead.left(task) == pytest.approx(9 * (2 + 44.9))

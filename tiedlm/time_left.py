@@ -68,7 +68,8 @@ class RunsAhead:
         self.seconds_each = seconds_each
         self.clock = clock
         self.began = clock()
-        self._longest = 0.0
+        self._task: Pace | None = None
+        self._after_earlier_tasks = self._whole_run = 0.0
 
     def left(self, task: Pace) -> float | None:
         """Seconds until the last run ends, with `task` a part of the run under way; None before it has a pace."""
@@ -79,8 +80,11 @@ class RunsAhead:
             return left
         elapsed = self.clock() - self.began
         if self.seconds_each is None:
-            self._longest = max(self._longest, elapsed - task.elapsed + whole)  # also of a run that was stopped
-            return left + self.num_runs * self._longest
+            if task is not self._task:
+                self._task, self._after_earlier_tasks = task, self._whole_run
+            # a later task is short, and of a run that was stopped only the first says how long all of it takes
+            self._whole_run = max(self._after_earlier_tasks, elapsed - task.elapsed + whole)
+            return left + self.num_runs * self._whole_run
         return max(left, self.seconds_each - elapsed) + self.num_runs * self.seconds_each
 
 

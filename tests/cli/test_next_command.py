@@ -62,5 +62,5 @@ def test_after_an_interrupt_the_command_goes_on(
     first, second = capsys.readouterr().err.splitlines()[-2:]
     assert "state saved" in first
     assert ("0 of 2 runs done" in first) == (command == ["compare"])
-    program, *offered = shlex.split(second.removeprefix("tiedlm: to go on: "))
+    program, *offered = shlex.split(second.removeprefix("tiedlm: to go on, in this folder: "))
     assert (program, offered) == ("tiedlm", words[:-1])

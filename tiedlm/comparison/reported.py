@@ -6,15 +6,17 @@ from pathlib import Path
 from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison, load_comparison
 from tiedlm.comparison.pooling import check_stored_alike
 from tiedlm.run.find import is_run
+from tiedlm.run.layout import Layout
 
 
 def reported(folders: Sequence[Path]) -> Comparison:
-    """What is stored in the folder of one experiment, or the comparison of the finished runs in several folders.
+    """What is stored in the folder of one experiment, else the comparison of the finished runs in the folders.
 
     Raises ConfigError where nothing is stored, no run is finished, or the runs are not alike.
     """
     first = folders[0]
-    if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not is_run(first)):
+    has_runs = is_run(first) or Layout(first).has_runs()
+    if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not has_runs):
         comparison = load_comparison(first)
         check_stored_alike(comparison)
         return comparison

@@ -23,6 +23,8 @@ def page_header(comparison: Comparison, anchors: Mapping[str, str]) -> Markup:
     """The header; `anchors` maps the title of each part of the page to its id, for the links."""
     statements = comparison.statements or [comparison.verdict]
     headline = f"{statements[0].rstrip('.')}."
+    if headline.startswith("cannot"):  # else it starts with the name of a variant
+        headline = f"C{headline[1:]}"
     conditions = comparison.conditions
     under = f"{conditions_in_words(conditions, not comparison.pending)}." if conditions else ""
     return element(

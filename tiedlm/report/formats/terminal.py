@@ -60,11 +60,14 @@ def _write_place(writer: TerminalWriter, stored_in: Path, command: str, details:
 
 
 def _write_verdict(comparison: Comparison, writer: TerminalWriter) -> None:
-    """One sentence where there is one statement, else the conditions and a line for each."""
-    if comparison.conditions is None or len(comparison.statements) == 1:
+    """The conditions, and below them the statements: one on lines of its own, several as a list."""
+    if comparison.conditions is None or not comparison.statements:
         writer.paragraph(comparison.verdict, "bold")
         return
-    writer.paragraph(f"{conditions_in_words(comparison.conditions, not comparison.pending)}:", "bold")
+    writer.paragraph(f"{conditions_in_words(comparison.conditions, not comparison.pending)}:")
+    if len(comparison.statements) == 1:
+        writer.paragraph(f"{comparison.statements[0].rstrip('.')}.", "bold")
+        return
     for statement in comparison.statements:
         writer.list_item(statement, "bold")
 

@@ -113,7 +113,12 @@ def _price_table(purchases: Sequence[Purchase]) -> Table:
         Row.of("FLOPs", (f"{bought.flops_percent:+.1f} %" for bought in purchases)),
         Row.of("tokens/s", (_percent(bought.tokens_per_second_percent) for bought in purchases)),
     )
-    return Table(_names(purchases), rows, names_as="lines", title="What more parameters cost (speed as measured)")
+    return Table(
+        _names(purchases),
+        rows,
+        names_as="lines",
+        title="What more parameters cost (speed of runs one after the other: no benchmark)",
+    )
 
 
 def _percent(value: float | None) -> Shown:
