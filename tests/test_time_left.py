@@ -69,7 +69,7 @@ def test_before_there_is_a_pace_no_time_is_told_and_the_last_run_is_not_all() ->
 
 
 def test_a_slow_first_step_is_forgotten_as_the_run_gets_on() -> None:
-    """2 s for the first of 450 steps, a tenth for each after it: at the end of the first run 9 more of 47 s are left."""
+    """2 s for the first of 450 steps, a tenth for each after it: at the end of that run 9 more of 47 s are left."""
     clock = Clock()
     ahead = RunsAhead(9, clock=clock)
     task = Pace(450, clock)
