@@ -1,5 +1,6 @@
 """A run's folder opened: its figures, model, tokenizer and embeddings are those that the run has."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,22 @@ def test_a_damaged_file_of_counts_is_named(trained: dict[str, Run]) -> None:
         run.embeddings()
     file.unlink()
     assert run.embeddings().counts is None
+
+
+def test_a_folder_alone_has_all_but_the_text_to_score(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "training.steps=2")
+    carry_out(run)
+    copied = Path(shutil.copytree(run.directory, tmp_path / "a copy"))
+    here, text = tiedlm.load_run(run.directory).embeddings(), tmp_path / "text.txt"
+    moved = text.rename(tmp_path / "moved.txt")
+    there = tiedlm.load_run(copied, cache_dir=tmp_path / "new")
+    assert not there.model.training and there.tokenizer.decode(there.tokenizer.encode("ē")) == "ē"
+    assert np.array_equal(there.embeddings().input, here.input) and there.generate("P", num_tokens=3)
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(tiedlm.ConfigError, match=r"overrides data\.corpus\.file=PATH says where it lies now"):
+        there.evaluate("test")
+    assert there.result is not None
+    for overrides in ({"data.corpus.file": moved}, [f"data.corpus.file={moved}"]):
+        assert there.evaluate("test", overrides=overrides)["nll"] == there.result.splits["test"].nll
+    with pytest.raises(tiedlm.ConfigError, match=r"overrides model\.dim: a trained run keeps its settings"):
+        there.evaluate("test", overrides={"model.dim": 8})

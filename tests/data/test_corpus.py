@@ -174,6 +174,19 @@ def test_one_file_with_fewer_documents_than_splits_is_refused(tmp_path: Path) ->
         text_of({"type": "text", "file": str(tmp_path / "all.txt")})
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+@pytest.mark.parametrize("begin", ["", "\n\n"])
+def test_wide_characters_without_a_bom_are_no_text_of_nul_characters(tmp_path: Path, encoding: str, begin: str) -> None:
+    (tmp_path / "all.txt").write_bytes(f"{begin}one two\n\nthree\n\nfour\n".encode(encoding))
+    with pytest.raises(ConfigError, match=r"data.corpus.file: .*all.txt is no UTF-8 text: .*UTF-16 .*convert it first"):
+        text_of({"type": "text", "file": str(tmp_path / "all.txt")})
+
+
+def test_a_nul_character_among_others_is_text(tmp_path: Path) -> None:
+    (tmp_path / "all.txt").write_bytes(b"one \0two\n\nthree\n\nfour\n")
+    assert joined(text_of({"type": "text", "file": str(tmp_path / "all.txt")})["train"]).startswith("one \0two")
+
+
 @pytest.mark.parametrize("content", ["", "\n", " \n\n\t\n"])
 def test_a_blank_file_is_refused_as_one_without_text(tmp_path: Path, content: str) -> None:
     (tmp_path / "all.txt").write_text(content)

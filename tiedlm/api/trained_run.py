@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tiedlm.api.arguments import check_not_negative, check_one_of, check_seed, check_whole
 from tiedlm.api.messages import python_names
-from tiedlm.api.settings import as_path, cache_folder
+from tiedlm.api.settings import Overrides, as_path, as_settings, cache_folder
 from tiedlm.data.config import SPLITS
 from tiedlm.errors import RunError
 from tiedlm.run.folder import RunFolder
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tiedlm.model.language_model import LanguageModel
     from tiedlm.run.config import RunConfig
     from tiedlm.run.result import RunResult
-    from tiedlm.run.setup import Setup
+    from tiedlm.run.setup import TrainedModel
 
 
 class EmbeddingPair(NamedTuple):
@@ -39,7 +39,7 @@ class EmbeddingPair(NamedTuple):
 
 
 class TrainedRun:
-    """A run's folder, opened. What takes time is loaded on first use."""
+    """A run's folder, opened. What takes time is loaded on first use; only `evaluate` needs the text of the run."""
 
     def __init__(
         self, path: Path, *, device: str | None = None, cache_dir: Path | None = None, progress: bool = False
@@ -66,12 +66,12 @@ class TrainedRun:
     @property
     def model(self) -> "LanguageModel":
         """The model of the newest checkpoint, in evaluation mode. Raises RunError where no checkpoint is valid."""
-        return self._setup.model
+        return self._trained.model
 
     @property
     def tokenizer(self) -> "Tokenizer":
         """`encode(text)` to ids, `decode(ids)` to text, `vocab_size`, `end_of_text`, `spellings()`."""
-        return self._setup.data.tokenizer
+        return self._trained.tokenizer
 
     @python_names()
     def embeddings(self) -> EmbeddingPair:
@@ -135,8 +135,12 @@ class TrainedRun:
         seq_len: int | None = None,
         stride: int | None = None,
         checkpoint: Literal["last", "best"] = "last",
+        overrides: Overrides = None,
     ) -> dict[str, Any]:
-        """Score a split again, as `tiedlm evaluate --json` prints it; nothing stored changes. Raises ConfigError."""
+        """Score a split again, as `tiedlm evaluate --json` prints it; nothing stored changes.
+
+        `overrides`, as in {"data.corpus.file": path}, say where its text lies now. Raises ConfigError.
+        """
         check_one_of("split", split, SPLITS)
         check_one_of("checkpoint", checkpoint, ("last", "best"))
         check_whole("seq_len", seq_len, 1)
@@ -149,6 +153,7 @@ class TrainedRun:
             seq_len=seq_len,
             stride=stride,
             checkpoint=checkpoint,
+            settings=as_settings(overrides),
             cache_dir=self._cache_dir,
             device=self._device,
             talk=self._talk,
@@ -156,12 +161,12 @@ class TrainedRun:
 
     @cached_property
     @python_names()
-    def _setup(self) -> "Setup":
-        from tiedlm.run.setup import open_run
+    def _trained(self) -> "TrainedModel":
+        from tiedlm.run.setup import open_model
 
-        setup = open_run(self.path, self._cache_dir, self._talk, self._device)
-        setup.model.eval()
-        return setup
+        trained = open_model(self.path, self._cache_dir, self._talk, self._device)
+        trained.model.eval()
+        return trained
 
     @property
     def _name(self) -> str:

@@ -18,6 +18,8 @@ from tiedlm.paths import reason, user_path, working_folder
 from tiedlm.talk import Talk
 
 _GZIP = b"\x1f\x8b"
+_WIDE = 3
+"""Text is no UTF-8 where more than one byte in so many is NUL."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,11 @@ class TextFile:
         return mark_documents(self._lines(), self.documents)
 
     def _lines(self) -> Iterator[str]:
-        offset = 0
+        offset, is_blank = 0, True
         for number, line in enumerate(self._raw_lines(), start=1):
+            if is_blank:
+                is_blank = line.isspace()
+                self._refuse_wide(line)
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -57,6 +62,12 @@ class TextFile:
                 text = text.removeprefix("\ufeff")
                 self._refuse_lone_returns(text)
             yield text.removesuffix("\r\n").removesuffix("\n") + "\n"
+
+    def _refuse_wide(self, line: bytes) -> None:
+        """Raise ConfigError where a line is of UTF-16 or UTF-32, as they are of Latin letters, without a BOM."""
+        if line.count(0) * _WIDE > len(line):
+            message = f"{self.path} is no UTF-8 text: it looks like UTF-16 or UTF-32 (NUL bytes); convert it first"
+            raise ConfigError(Problem(self.key, message))
 
     def _refuse_lone_returns(self, first: str) -> None:
         """Raise ConfigError where the first line is all of a text whose lines end in CR."""

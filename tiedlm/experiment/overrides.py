@@ -30,7 +30,8 @@ def with_settings(variants: Mapping[str, Raw], settings: Sequence[str], source: 
             or any(before[name].get(key, _ABSENT) != after[name].get(key, _ABSENT) for name in variants)
         ]
         if touched:
-            given = next(iter(keys))
+            written = setting.partition("=")[0].strip()
+            given = next((key for key in keys if _overlap(touched[0], key)), written)
             subject = "" if touched[0] == given else f"{touched[0]} "
             problems.append(Problem(f"--set {given}", f"{subject}{_message(touched[0], before)}"))
     if problems:

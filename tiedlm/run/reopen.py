@@ -1,12 +1,13 @@
 """A trained run again: score a split another way, or continue a text. Nothing that is stored changes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.data.config import Split
+from tiedlm.data.config import SPLITS, Split
 from tiedlm.evaluation.absence import score_reasons
 from tiedlm.evaluation.config import Windows
 from tiedlm.evaluation.generate import generate
@@ -17,6 +18,8 @@ from tiedlm.run.result import SplitResult
 from tiedlm.run.scores import score_split, split_result
 from tiedlm.run.setup import open_model, open_run
 from tiedlm.talk import SILENT, Talk
+
+_TEXT_KEYS = {f"data.corpus.{name}" for name in ("file", *SPLITS)}
 
 
 def evaluate_run(
@@ -36,7 +39,8 @@ def evaluate_run(
     `settings`, `data.corpus.KEY=VALUE`, say where its text lies, should that have been moved.
     Raises ConfigError where the windows do not fit the model, RunError where there is no valid checkpoint.
     """
-    setup = open_run(directory, cache_dir, talk, device, checkpoint, settings)
+    with _saying_how_to_name_the_text():
+        setup = open_run(directory, cache_dir, talk, device, checkpoint, settings)
     windows = _windows(setup.config, seq_len, stride)
     result = split_result(setup, split, score_split(setup, split, windows, talk), windows)
     return {
@@ -50,6 +54,21 @@ def evaluate_run(
             result.nll, result.tokens, result.words, result.bytes, result.words_reason, result.bytes_reason
         ),
     }
+
+
+@contextmanager
+def _saying_how_to_name_the_text() -> Iterator[None]:
+    """Inside, an error over a key that names a text says how to name another, as of a run that was copied elsewhere."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(*map(_with_way_out, error.problems), source=error.source) from None
+
+
+def _with_way_out(problem: Problem) -> Problem:
+    if problem.key not in _TEXT_KEYS:
+        return problem
+    return Problem(problem.key, f"{problem.message}; --set {problem.key}=PATH says where it lies now")
 
 
 def _windows(config: RunConfig, seq_len: int | None, stride: int | None) -> Windows:

@@ -13,17 +13,17 @@ from tiedlm.report.figures.text_overlap import overlap_warnings
 
 
 def warnings(comparison: Comparison) -> Iterator[str]:
-    """What a reader must know before any figure."""
+    """What a reader must know before any figure: held-out text that was trained on, models that learned too little."""
+    yield from overlap_warnings(comparison)
     pairs = [(split.token_perplexity, split.unigram_perplexity) for split in map(_test, comparison.variants) if split]
     if pairs and all(ours and unigram and ours >= unigram for ours, unigram in pairs):
         yield "No variant does better than token frequencies alone: trained too little for a difference to mean much."
 
 
 def context(comparison: Comparison) -> Iterator[str]:
-    """One sentence each: text, what of it is in train, unigram perplexity, savings, pairing, notes, missing runs."""
+    """One sentence each: text, unigram perplexity, savings, pairing, notes, missing runs."""
     if comparison.corpus:
         yield f"Text: {comparison.corpus.caption}; {comparison.corpus.tokenizer}{_scored(comparison)}."
-    yield from overlap_warnings(comparison)
     yield from _unigram(comparison)
     yield from savings_of_variants(comparison)
     yield from _pairings(comparison)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.report.figures.context import context
+from tiedlm.report.figures.context import context, warnings
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.figures.notes import how_to_read
 from tiedlm.report.figures.parameter_counts import counts_table, savings_of_models
@@ -19,8 +19,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
 def comparison_markdown(comparison: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
-    """The verdict with its conditions, a sentence for each variant, the tables, and what they rest on."""
-    blocks = [f"**{escape(comparison.verdict)}**"]
+    """Verdict with its conditions, warnings, a sentence for each variant, the tables, and what they rest on."""
+    blocks = [f"**{escape(comparison.verdict)}**", *_list(warnings(comparison))]
     if comparison.variants:
         blocks += _list(variant_sentences(comparison).values())
         blocks.append(_table(main_table(comparison)))

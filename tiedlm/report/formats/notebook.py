@@ -3,7 +3,7 @@
 It has no script, no colour but the notebook's own (which may be light or dark), and styles that reach nothing else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 
 from tiedlm.comparison.comparison import Comparison
@@ -19,18 +19,22 @@ from tiedlm.report.formats.html_components import bullet_list, folded
 
 def comparison_fragment(comparison: Comparison) -> str:
     """Verdict, warnings and main table; folded away, how to read it and what it rests on."""
-    said = (element("p", line, class_="warning") for line in warnings(comparison))
     notes = [*how_to_read(comparison), *context(comparison)]
     figures = _table(main_table(comparison), notes) if comparison.variants else []
-    return _fragment(_verdict(comparison), *said, *figures)
+    return _fragment(_verdict(comparison), *_warnings(comparison), *figures)
 
 
 def run_fragment(alone: Comparison, title: str) -> str:
     """The figures of one finished run, which `alone` is the summary of."""
     return _fragment(
         element("p", title, class_="verdict"),
+        *_warnings(alone),
         *_table(one_run_table(alone), list(context(alone))),
     )
+
+
+def _warnings(comparison: Comparison) -> Iterator[Markup]:
+    return (element("p", line, class_="warning") for line in warnings(comparison))
 
 
 def _fragment(*content: Markup) -> str:
