@@ -152,7 +152,7 @@ def _refuse_changes(settings: list[str] | None, device: str | None, fresh: bool,
 def _sort_out(what: Sequence[str], runs_dir: Path) -> tuple[list[Path], str]:
     """The folders to compare, or the one config to carry out."""
     from tiedlm.errors import ConfigError, Problem
-    from tiedlm.run.folder import newest_experiment
+    from tiedlm.run.find import newest_experiment
     from tiedlm.talk import Talk
 
     if not what:
@@ -177,8 +177,7 @@ def _folder(name: str, runs_dir: Path) -> Path | None:
     """
     from tiedlm.config.find import find_packaged, is_there
     from tiedlm.paths import user_path
-    from tiedlm.run.find import under
-    from tiedlm.run.folder import holds_runs
+    from tiedlm.run.find import holds_runs, under
     from tiedlm.talk import Talk
 
     path = user_path(name)

@@ -38,6 +38,11 @@ RunFolder = Annotated[
     ),
 ]
 
+TextPlace = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Where the text lies now: data.corpus.file=PATH."),
+]
+
 
 @app.command(epilog=examples("evaluate runs/quickstart/tied/seed-0 --split test"))
 def evaluate(
@@ -51,10 +56,7 @@ def evaluate(
         Checkpoint,
         typer.Option("--checkpoint", help="The last, which runs are compared by, or the best in validation."),
     ] = Checkpoint.LAST,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Where the text lies now: data.corpus.file=PATH."),
-    ] = None,
+    settings: TextPlace = None,
     cache_dir: options.CacheDir = None,
     device: options.Device = None,
     as_json: options.Json = False,

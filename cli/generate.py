@@ -10,19 +10,20 @@ from .help import examples
 from .output import print_json, print_text
 
 app = options.new_app()
+RunFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN_FOLDER",
+        help="As in runs/quickstart/tied/seed-0.",
+        callback=options.folder_given,
+        autocompletion=completion.run_folders,
+    ),
+]
 
 
 @app.command(epilog=examples("generate runs/quickstart/tied/seed-0 --prompt The"))
 def generate(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN_FOLDER",
-            help="As in runs/quickstart/tied/seed-0.",
-            callback=options.folder_given,
-            autocompletion=completion.run_folders,
-        ),
-    ],
+    run: RunFolder,
     prompt: Annotated[str, typer.Option("--prompt", metavar="TEXT", help="What the text begins with.")] = "",
     num_tokens: Annotated[int, typer.Option("--num-tokens", min=1, help="How many tokens to add.")] = 100,
     temperature: Annotated[

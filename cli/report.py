@@ -16,6 +16,28 @@ if TYPE_CHECKING:
 app = options.new_app()
 
 
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write it as one page with charts; - is stdout.", callback=options.file_given
+    ),
+]
+Markdown = Annotated[
+    Path | None,
+    typer.Option("--markdown", metavar="FILE", help="Write it as Markdown; - is stdout.", callback=options.file_given),
+]
+Csv = Annotated[
+    Path | None,
+    typer.Option(
+        "--csv", metavar="FILE", help="Write the figures, one a line; - is stdout.", callback=options.file_given
+    ),
+]
+Latex = Annotated[
+    Path | None,
+    typer.Option(
+        "--latex", metavar="FILE", help="Write it as a table of LaTeX; - is stdout.", callback=options.file_given
+    ),
+]
 Plots = Annotated[
     Path | None,
     typer.Option(
@@ -39,30 +61,10 @@ Folders = Annotated[
 @app.command(epilog=examples("report", "report quickstart --details", "report runs/quickstart --html page.html"))
 def report(
     folders: Folders = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html", metavar="FILE", help="Write it as one page with charts; - is stdout.", callback=options.file_given
-        ),
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(
-            "--markdown", metavar="FILE", help="Write it as Markdown; - is stdout.", callback=options.file_given
-        ),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(
-            "--csv", metavar="FILE", help="Write the figures, one a line; - is stdout.", callback=options.file_given
-        ),
-    ] = None,
-    latex: Annotated[
-        Path | None,
-        typer.Option(
-            "--latex", metavar="FILE", help="Write it as a table of LaTeX; - is stdout.", callback=options.file_given
-        ),
-    ] = None,
+    html: Html = None,
+    markdown: Markdown = None,
+    csv: Csv = None,
+    latex: Latex = None,
     plots: Plots = None,
     details: Annotated[bool, typer.Option("--details", help="Show everything that is stored.")] = False,
     runs_dir: options.RunsDir = options.RUNS_DIR,

@@ -10,7 +10,8 @@ from tests.support.finished_runs import run_result
 from tests.support.small_runs import carry_out, small_run
 from tiedlm.config.base import ConfigError
 from tiedlm.errors import RunError
-from tiedlm.run.folder import RunFolder, holds_runs
+from tiedlm.run.find import holds_runs
+from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Layout
 
 

@@ -14,7 +14,8 @@ from tiedlm.config.base import ConfigError
 from tiedlm.errors import RunError
 from tiedlm.experiment.plan import pick
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.run.folder import RunFolder, newest_experiment, raw_config, run_folders
+from tiedlm.run.find import newest_experiment
+from tiedlm.run.folder import RunFolder, raw_config, run_folders
 from tiedlm.run.result import RunFailure
 
 FAILURE = RunFailure(variant="tied", seed=0, kind="diverged", message="the loss of step 3 is nan", step=3)

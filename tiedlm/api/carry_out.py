@@ -15,7 +15,7 @@ from tiedlm.comparison.gather import gather
 from tiedlm.config.find import find_packaged
 from tiedlm.errors import ConfigError, Problem
 from tiedlm.experiment.reading import load_experiment
-from tiedlm.run.folder import RunFolder, run_folders
+from tiedlm.run.folder import run_folders
 from tiedlm.run.layout import Layout, Run
 from tiedlm.talk import SILENT, Talk
 
@@ -126,17 +126,15 @@ def _all_settings(overrides: Overrides, more: Mapping[str, str | float | None]) 
     return [*as_settings(overrides), *as_settings({key: value for key, value in more.items() if value is not None})]
 
 
-def _holds_runs(place: Path) -> bool:
-    return RunFolder(place).config_file.is_file() or bool(run_folders(place))
-
-
 def _folders(what: ConfigSource | Sequence[str | Path]) -> list[Path]:
     """The folders whose runs are to be compared; none where `what` is a config."""
     if isinstance(what, Mapping):
         return []
     if isinstance(what, str | Path):
+        from tiedlm.run.find import holds_runs
+
         place = as_path(what)
-        is_folder = place.is_dir() and (_holds_runs(place) or find_packaged(str(what)) is None)
+        is_folder = place.is_dir() and (holds_runs(place) or find_packaged(str(what)) is None)
         return [place] if is_folder else []
     if not isinstance(what, Sequence) or not all(isinstance(each, str | Path) for each in what):
         raise ConfigError(Problem("", f"{what!r}: must be a config (a file, a name or a mapping), or folders of runs"))

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison, load_comparison
 from tiedlm.comparison.pooling import check_stored_alike
-from tiedlm.run.find import is_run
-from tiedlm.run.layout import Layout
+from tiedlm.run.find import holds_runs
 
 
 def reported(folders: Sequence[Path]) -> Comparison:
@@ -15,8 +14,7 @@ def reported(folders: Sequence[Path]) -> Comparison:
     Raises ConfigError where nothing is stored, no run is finished, or the runs are not alike.
     """
     first = folders[0]
-    has_runs = is_run(first) or Layout(first).has_runs()
-    if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not has_runs):
+    if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not holds_runs(first)):
         comparison = load_comparison(first)
         check_stored_alike(comparison)
         return comparison

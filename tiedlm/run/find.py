@@ -17,8 +17,6 @@ def find_folders(names: Sequence[str], runs_dir: Path, talk: Talk) -> list[Path]
     """
     if names:
         return [_find(name, runs_dir) for name in names]
-    from tiedlm.run.folder import newest_experiment
-
     newest = newest_experiment(runs_dir)
     if newest is None:
         raise ConfigError(Problem("", f"no experiment is under {runs_dir}: name a folder, or give --runs-dir"))
@@ -26,17 +24,32 @@ def find_folders(names: Sequence[str], runs_dir: Path, talk: Talk) -> list[Path]
     return [newest]
 
 
+def holds_runs(folder: Path) -> bool:
+    """Whether a folder is that of a run or of an experiment, by what lies in it."""
+    from tiedlm.run.folder import RunFolder
+    from tiedlm.run.layout import Layout
+
+    run = RunFolder(folder)
+    return run.config_file.is_file() or run.result_file.is_file() or Layout(folder).has_runs()
+
+
+def newest_experiment(runs_dir: Path) -> Path | None:
+    """The experiment under `runs_dir` whose runs were touched last; None where there is none."""
+    from tiedlm.run.folder import run_folders
+
+    stamps = [
+        (stamp.stat().st_mtime, experiment)
+        for experiment in (sorted(runs_dir.iterdir()) if runs_dir.is_dir() else ())
+        for folder in run_folders(experiment)
+        for stamp in (folder.result_file if folder.result_file.is_file() else folder.config_file,)
+    ]
+    return max(stamps)[1] if stamps else None
+
+
 def under(runs_dir: Path, name: str) -> Path | None:
     """The experiment of that name, or a run in one (quickstart/tied/seed-0), if it is there."""
     path = runs_dir / name
     return path if name and is_there(path) and path.is_dir() else None
-
-
-def is_run(folder: Path) -> bool:
-    """Whether a folder is that of one run, not of an experiment."""
-    from tiedlm.run.folder import RunFolder
-
-    return RunFolder(folder).config_file.is_file()
 
 
 def _find(name: str, runs_dir: Path) -> Path:

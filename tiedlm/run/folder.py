@@ -6,8 +6,7 @@ at once: where it is, the run is complete) or failure.json. Where the folder its
 """
 
 import json
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +20,7 @@ from tiedlm.data.tokenizer_files import TOKENIZER_FILES
 from tiedlm.errors import RunError
 from tiedlm.files import remove, remove_folder, write_atomic
 from tiedlm.paths import check_folder
+from tiedlm.run.clearing import clear
 from tiedlm.run.config import RunConfig
 from tiedlm.run.layout import Layout
 from tiedlm.run.lock import LOCK_FILE, hold
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from tiedlm.data.identity import DataRecord
     from tiedlm.data.prepared import PreparedData
 
-_ASIDE = ".cleared.part"
-"""Where what `clear` removes is for a moment."""
 Record = TypeVar("Record", bound=Config)
 
 
@@ -181,24 +179,11 @@ class RunFolder:
     def clear(self) -> None:
         """Remove what an earlier run left, the lock aside; raises RunError("disk").
 
-        It is moved aside first, the result before the rest, and back again where any of it cannot be moved. The config
-        goes last: what is left of an interrupted one is no complete run, and its config says which run it was.
+        The result goes first and the config last: what is left of an interrupted one is no complete run, and its config
+        says which run it was.
         """
-        aside = self.path / _ASIDE
-        try:
-            aside.mkdir(exist_ok=True)
-            tokenizer = [self.path / name for name in TOKENIZER_FILES]
-            rest = [self.failure_file, self.metrics_file, self.data_file, *tokenizer]
-            _move([self.result_file, *self._folders, *rest], aside)
-        except OSError as error:
-            message = f"{self.path} could not be cleared, and is as it was: {error.filename}: {error.strerror}"
-            raise RunError("disk", message) from error
-        try:
-            remove(aside)
-            self.config_file.unlink(missing_ok=True)
-        except OSError as error:
-            message = f"{self.path} could not be cleared: what is left is in {aside}: {error.strerror}"
-            raise RunError("disk", message) from error
+        files = [self.failure_file, self.metrics_file, self.data_file, *(self.path / name for name in TOKENIZER_FILES)]
+        clear(self.path, [self.result_file, *self._folders, *files], last=self.config_file)
 
     @property
     def _folders(self) -> list[Path]:
@@ -221,20 +206,6 @@ class RunFolder:
         for folder in (self.path, self.path / "evaluation"):
             for left in folder.glob(".*.part"):
                 remove(left)
-
-
-def _move(places: Sequence[Path], folder: Path) -> None:
-    """Move those that are there, links as links, into a folder; all back, the last first, where one cannot be moved."""
-    moved: list[Path] = []
-    try:
-        for place in places:
-            if os.path.lexists(place):
-                place.rename(folder / place.name)
-                moved.append(place)
-    except OSError:
-        for place in reversed(moved):
-            (folder / place.name).rename(place)
-        raise
 
 
 def to_json(document: Any) -> str:
@@ -261,23 +232,6 @@ def run_folders(experiment_dir: Path) -> list[RunFolder]:
     """Every run under an experiment's folder, by variant and seed number."""
     folders = map(RunFolder, Layout(experiment_dir).run_dirs())
     return [folder for folder in folders if folder.config_file.is_file()]
-
-
-def holds_runs(folder: Path) -> bool:
-    """Whether a folder is that of a run or of an experiment, by what lies in it."""
-    run = RunFolder(folder)
-    return run.config_file.is_file() or run.result_file.is_file() or Layout(folder).has_runs()
-
-
-def newest_experiment(runs_dir: Path) -> Path | None:
-    """The experiment under `runs_dir` whose runs were touched last; None where there is none."""
-    stamps = [
-        (stamp.stat().st_mtime, experiment)
-        for experiment in (sorted(runs_dir.iterdir()) if runs_dir.is_dir() else ())
-        for folder in run_folders(experiment)
-        for stamp in (folder.result_file if folder.result_file.is_file() else folder.config_file,)
-    ]
-    return max(stamps)[1] if stamps else None
 
 
 def raw_config(config: RunConfig) -> Raw:
