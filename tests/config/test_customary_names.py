@@ -105,3 +105,16 @@ def test_a_name_in_a_file_is_told_where_it_stands() -> None:
 
 def test_what_nobody_calls_a_key_is_no_customary_name() -> None:
     assert customary("training.foo") is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("seeds=3", "seeds: 3: must be a list, as [3]"),
+        ("training.loggers=wandb", 'training.loggers: "wandb": must be a list, as [wandb]'),
+        ("training.betas=0.9", "training.betas: 0.9: must be a list"),
+        ("training.loggers=true", "training.loggers: true: must be a list"),
+    ],
+)
+def test_one_value_where_a_list_of_any_length_belongs_is_shown_as_one(setting: str, said: str) -> None:
+    assert said_of(setting) == [said]
