@@ -157,5 +157,8 @@ def tell(error: Exception, as_json: bool) -> int:
 def _usage(error: Exception) -> str:
     said: str = error.format_message() if hasattr(error, "format_message") else str(error)
     path = getattr(getattr(error, "ctx", None), "command_path", "tiedlm")
+    for pydantics, ours in ((": Value error, ", ": "), (": Input should be", ": must be")):
+        said = said.replace(pydantics, ours)
+    said = said.partition(", unable to parse")[0]
     ended = said if said.endswith("?") else f"{said.rstrip('.')}."
     return f"{ended} `{path} --help` shows what there is."

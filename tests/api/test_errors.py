@@ -20,6 +20,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "no key": (lambda: tiedlm.compare(CONFIG, "steps"), "overrides: 'steps' is not key=value"),
     "an object": (lambda: tiedlm.compare(CONFIG, {"model.dim": object()}), "model.dim: a value of type object"),
     "a number": (lambda: tiedlm.compare(3), "3: must be a config"),  # type: ignore[arg-type]
+    "a number to count": (lambda: tiedlm.count_params(3), "3: must be a config"),  # type: ignore[arg-type]
     "no folders": (lambda: tiedlm.compare([]), "an empty list: give one config, or folders of runs alone"),
     "two configs": (lambda: tiedlm.compare(["tied", "untied"]), "tied, untied: give one config"),
     "no runs": (lambda: tiedlm.compare("empty"), "empty: no run is there"),

@@ -82,6 +82,18 @@ def test_a_name_that_no_experiment_has_is_told_with_those_that_are_near(
         )
 
 
+def test_a_folder_of_experiments_is_told_with_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("b", "a"):
+        store_comparison(example_comparison(), tmp_path / "runs" / name)
+    assert main(["report", "runs"]) == 2
+    assert "no comparison is stored here (No such file or directory); name one of those below: a, b" in (
+        capsys.readouterr().err
+    )
+
+
 def test_a_packaged_config_goes_before_an_experiment_of_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

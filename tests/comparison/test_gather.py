@@ -16,6 +16,8 @@ from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
 from tiedlm.experiment.expand import expand
 from tiedlm.experiment.plan import plan
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.result import RunFailure
 
 
 def experiment_in(folder: Path, *settings: str) -> Path:
@@ -25,6 +27,19 @@ def experiment_in(folder: Path, *settings: str) -> Path:
     for run in plan(expand(asked, folder / "runs", folder / "cache"), folder / "runs"):
         store_run(run, draw)
     return folder / "runs" / "small"
+
+
+def test_where_no_run_is_finished_those_that_failed_are_named(tmp_path: Path) -> None:
+    run = plan(small_experiment(tmp_path), tmp_path / "runs")[0]
+    store = RunFolder(run.directory)
+    store.claim(run.config)
+    with pytest.raises(ConfigError, match=r"no run there is finished yet$"):
+        gather([store.path])
+    failure = RunFailure(variant=run.config.variant, seed=run.config.seed, kind="diverged", message="the loss is nan")
+    store.fail(run.config, failure)
+    label = f"{run.config.variant} seed {run.config.seed}"
+    with pytest.raises(ConfigError, match=f"no run there is finished yet; {label} failed: the loss is nan$"):
+        gather([store.path])
 
 
 @pytest.mark.parametrize(("baseline", "other"), [("tied", "untied"), ("untied", "tied")])

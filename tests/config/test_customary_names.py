@@ -52,6 +52,15 @@ def test_no_name_stands_twice() -> None:
         ("training.warmup_steps", "training.warmup"),
         ("training.max_iters", "training.steps"),
         ("output_dir", "--runs-dir"),
+        ("adam_betas", "training.betas"),
+        ("arch", "model.type"),
+        ("embed_scale", "model.tying.input_scale"),
+        ("norm_class_name", "model.norm"),
+        ("normalization", "model.norm"),
+        ("position_embedding_type", "model.positions"),
+        ("eval_strategy", "training.evaluate_every"),
+        ("per_device_eval_batch_size", "evaluation.batch_size"),
+        ("data.path", "data.corpus.file"),
         ("rms_norm_eps", "model.norm_eps"),
         ("share_decoder_input_output_embed", "model.tying"),
         ("per-device-train-batch-size", "training.micro_batch_size"),
@@ -96,3 +105,16 @@ def test_a_name_in_a_file_is_told_where_it_stands() -> None:
 
 def test_what_nobody_calls_a_key_is_no_customary_name() -> None:
     assert customary("training.foo") is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("seeds=3", "seeds: 3: must be a list, as [3]"),
+        ("training.loggers=wandb", 'training.loggers: "wandb": must be a list, as [wandb]'),
+        ("training.betas=0.9", "training.betas: 0.9: must be a list"),
+        ("training.loggers=true", "training.loggers: true: must be a list"),
+    ],
+)
+def test_one_value_where_a_list_of_any_length_belongs_is_shown_as_one(setting: str, said: str) -> None:
+    assert said_of(setting) == [said]

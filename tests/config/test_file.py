@@ -180,6 +180,11 @@ def test_a_setting_that_is_no_key_and_value_is_named(setting: str) -> None:
         apply_settings({}, [setting])
 
 
+def test_what_a_config_extends_is_no_setting() -> None:
+    with pytest.raises(ConfigError, match="extends: is read in a file alone: write one that extends this config"):
+        apply_settings({}, ["extends=soft"])
+
+
 def test_a_setting_with_a_broken_value_names_the_setting() -> None:
     with pytest.raises(ConfigError, match=r"--set a\.b:1:3: "):
         apply_settings({}, ["a.b=[1"])

@@ -43,6 +43,12 @@ def test_what_tells_the_variants_apart_is_not_set_for_all_of_them(setting: str, 
         assert part in message
 
 
+def test_a_setting_of_a_mapping_above_says_that_it_would_change_the_key_too() -> None:
+    ((found, message),) = problems("model.type=gpt2").items()
+    assert found == "--set model.type"
+    assert message.startswith("would change model.tying.type too, which is what tells the variants apart")
+
+
 def test_a_key_that_one_variant_alone_gives_tells_it_apart() -> None:
     text = EXPERIMENT.replace("{type: untied}}", "{type: untied}}, training: {learning_rate: 5e-3}")
     assert text != EXPERIMENT

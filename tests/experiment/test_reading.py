@@ -112,6 +112,7 @@ def test_settings_may_change_one_variant_or_the_seeds() -> None:
         ("baseline=neither", "baseline", "not one of the variants: tied, untied"),
         ("variants.tied.seed=3", "variants.tied.seed", "belongs to the experiment"),
         ("variants.tied.name=x", "variants.tied.name", "belongs to the experiment"),
+        ("variants.tied.extends=soft", "variants.tied.extends", "belongs to the experiment"),
         ("variants.tied.baseline=x", "variants.tied.baseline", "belongs to the experiment"),
         ("variants.tied.added={role: noise_floor, of: tied}", "variants.tied.added", "belongs to the experiment"),
         ("added={role: noise_floor, of: tied}", "added", "is set by the plan"),

@@ -28,6 +28,16 @@ def claimed(folder: Path) -> RunFolder:
     return store
 
 
+def test_a_folder_that_is_no_run_is_told_with_one_that_is(tmp_path: Path) -> None:
+    store = claimed(tmp_path)
+    experiment = store.path.parent.parent
+    with pytest.raises(ConfigError, match=r"holds no run .*; it holds those of an experiment, as ") as caught:
+        RunFolder(experiment).config()
+    assert str(store.path) in str(caught.value)
+    with pytest.raises(ConfigError, match="no such folder; give a run's, as in"):
+        RunFolder(tmp_path / "nothing").config()
+
+
 def test_a_run_that_failed_before_anything_was_saved_gives_way_to_another(tmp_path: Path) -> None:
     store, other = claimed(tmp_path), small_run(tmp_path, "training.learning_rate=1").config
     store.fail(store.config(), FAILURE)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tiedlm.api.messages import python_names
 from tiedlm.api.settings import ConfigSource, Overrides, as_config, as_settings, cache_folder
+from tiedlm.errors import ConfigError, Problem
 from tiedlm.experiment.count_params import count_configs
 
 
@@ -25,6 +26,10 @@ def count_params(
     ConfigError.
     """
     several = [configs] if isinstance(configs, str | Path | Mapping) else configs
+    if not isinstance(several, Sequence):
+        raise ConfigError(
+            Problem("", f"{configs!r}: must be a config (a file, a name or a mapping), or a list of them")
+        )
     sources = [as_config(config) for config in several]
     settings = as_settings(overrides)
     counted = count_configs(sources, settings, cache_folder(cache_dir), memory=memory, device=device)

@@ -11,6 +11,7 @@ from tiedlm.experiment.carry_out import carry_out_each
 from tiedlm.experiment.carry_out import unfinished_runs as unfinished_runs
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.counts_cache import CountsCache
+from tiedlm.experiment.equal_variants import equal_variants
 from tiedlm.experiment.expand import expand
 from tiedlm.experiment.match import sizes_in_words, with_matches
 from tiedlm.experiment.plan import plan
@@ -50,6 +51,8 @@ def compare(
         for run in runs:
             RunFolder(run.directory).check_identity(run.config)
     lacking = runs if fresh else unfinished_runs(runs)
+    for line in equal_variants(experiment) if lacking else ():
+        talk.say_wrapped(line)
     if experiment.match is not None and lacking:
         for line in sizes_in_words(experiment, CountsCache(runs[0].layout, cache_dir, talk)):
             talk.say(line)

@@ -100,7 +100,9 @@ def load_comparison(folder: Path) -> Comparison:
     try:
         return Comparison.model_validate_json(path.read_bytes())
     except OSError as error:
-        problem = Problem("", f"no comparison is stored here ({error.strerror}); `tiedlm compare` makes one")
+        below = sorted(found.parent.name for found in folder.glob(f"*/{COMPARISON_FILE}"))
+        way_out = f"name one of those below: {', '.join(below[:10])}" if below else "`tiedlm compare` makes one"
+        problem = Problem("", f"no comparison is stored here ({error.strerror}); {way_out}")
         raise ConfigError(problem, source=str(path)) from None
     except ValidationError as error:
         first = error.errors()[0]

@@ -37,7 +37,8 @@ def gather(
         raise ConfigError(Problem("", message), source=str(paths[0]))
     comparison = answer(folders, begun.question(baseline, primary, smallest_worthwhile), home)
     if not comparison.variants:
-        raise ConfigError(Problem("", "no run there is finished yet"), source=str(paths[0]))
+        failed = [f"; {each.variant} seed {each.seed} failed: {each.message}" for each in comparison.failures[:1]]
+        raise ConfigError(Problem("", "".join(["no run there is finished yet", *failed])), source=str(paths[0]))
     return comparison
 
 

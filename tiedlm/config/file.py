@@ -69,6 +69,10 @@ def apply_settings(raw: Raw, settings: Sequence[str]) -> Raw:
         steps = key.strip().split(".")
         if not equals or not all(steps):
             raise ConfigError(Problem("", f"{setting!r} is not key=value"), source="--set")
+        if steps == ["extends"]:
+            raise ConfigError(
+                Problem(key, "is read in a file alone: write one that extends this config"), source="--set"
+            )
         override: Any = written_in(load_yaml(value, f"--set {key}"), working_folder())
         for step in reversed(steps):
             override = {step: override}

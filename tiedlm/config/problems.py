@@ -90,6 +90,12 @@ def _messages(
     if expected:
         value = items[0]["input"]
         hint = number_hint(value) if any("number" in words for words in expected) else ""
+        if (
+            expected == ["a list"]
+            and re.fullmatch(r"[\w-]+", str(value))
+            and not (value is None or isinstance(value, bool))
+        ):
+            hint = f", as [{value}]"
         yield f"{shown(value)}: must be {_either(list(dict.fromkeys(expected)))}{hint}"
 
 

@@ -32,7 +32,7 @@ def with_settings(variants: Mapping[str, Raw], settings: Sequence[str], source: 
         if touched:
             written = setting.partition("=")[0].strip()
             given = next((key for key in keys if _overlap(touched[0], key)), written)
-            subject = "" if touched[0] == given else f"{touched[0]} "
+            subject = "" if touched[0] == given else f"would change {touched[0]} too, which "
             problems.append(Problem(f"--set {given}", f"{subject}{_message(touched[0], before)}"))
     if problems:
         raise ConfigError(*problems, source=source)

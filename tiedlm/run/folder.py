@@ -60,8 +60,15 @@ class RunFolder:
     def config(self) -> RunConfig:
         """The resolved config; ConfigError where the folder holds no run."""
         if not self.config_file.is_file():
-            raise ConfigError(Problem("", f"{self.path} holds no run (no config.yaml)"))
+            raise ConfigError(Problem("", f"{self.path}{self._why_no_run()}"))
         return parse(RunConfig, read_mapping(self.config_file), str(self.config_file))
+
+    def _why_no_run(self) -> str:
+        if not self.path.is_dir():
+            return ": no such folder; give a run's, as in runs/quickstart/tied/seed-0"
+        below = run_folders(self.path)
+        hint = f"; it holds those of an experiment, as {below[0].path}" if below else ""
+        return f" holds no run (no config.yaml){hint}"
 
     def made_with(self) -> RunConfig:
         """The config; of a complete run from its result, whose JSON is read sooner than YAML. Raises RunError too."""

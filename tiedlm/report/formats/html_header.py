@@ -1,6 +1,6 @@
 """The header of the HTML page: the verdict, a card for each variant, and links to all that is below."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
@@ -11,7 +11,7 @@ from tiedlm.report.charts.svg_elements import colour
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import difference_cell, shown_variants
 from tiedlm.report.figures.context import warnings
-from tiedlm.report.figures.text import key_in_words
+from tiedlm.report.figures.text import capitalized, key_in_words
 from tiedlm.report.figures.variant_sentences import variant_sentences
 from tiedlm.report.formats.html_components import bullet_list
 
@@ -21,10 +21,9 @@ _LONG_HEADLINE = 120
 
 def page_header(comparison: Comparison, anchors: Mapping[str, str]) -> Markup:
     """The header; `anchors` maps the title of each part of the page to its id, for the links."""
-    statements = comparison.statements or [comparison.verdict]
-    headline = f"{statements[0].rstrip('.')}."
-    if headline.startswith("cannot"):  # else it starts with the name of a variant
-        headline = f"C{headline[1:]}"
+    names = [variant.name for variant in comparison.variants]
+    statements = [_sentence(said, names) for said in comparison.statements or [comparison.verdict]]
+    headline = statements[0]
     conditions = comparison.conditions
     under = f"{conditions_in_words(conditions, not comparison.pending)}." if conditions else ""
     return element(
@@ -32,11 +31,17 @@ def page_header(comparison: Comparison, anchors: Mapping[str, str]) -> Markup:
         element("p", f"tiedlm · {comparison.experiment}", class_="kicker"),
         element("h1", headline, class_="long" if len(headline) > _LONG_HEADLINE else None),
         element("p", under, class_="conditions"),
-        *bullet_list([f"{statement}." for statement in statements[1:]]),
+        *bullet_list(statements[1:]),
         *(element("p", line, class_="warning") for line in warnings(comparison)),
         _variant_cards(comparison),
         element("nav", *(element("a", title, href=f"#{anchor}") for title, anchor in anchors.items())),
     )
+
+
+def _sentence(statement: str, names: Sequence[str]) -> str:
+    """A statement as a sentence of its own; the name of a variant stays as it is written."""
+    begins_with_name = any(f"{statement} ".startswith(f"{name} ") for name in names)
+    return f"{(statement if begins_with_name else capitalized(statement)).rstrip('.')}."
 
 
 def _variant_cards(comparison: Comparison) -> Markup:
