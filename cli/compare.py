@@ -130,7 +130,7 @@ def _show(comparison: "Comparison", details: bool, stored_in: Path | None) -> No
     from .console import console
     from .next_command import command_line
 
-    command = command_line("report", stored_in) if stored_in else ""
+    command = command_line("report", stored_in) if stored_in and comparison.variants else ""  # else it has no figures
     render_comparison(comparison, console(), details, stored_in=stored_in, command=command)
 
 

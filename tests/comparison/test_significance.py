@@ -115,6 +115,14 @@ def test_a_textbook_number_of_seeds() -> None:
     assert seeds_for(0.5, 1.0) == 34
 
 
+def test_the_seeds_for_a_size_far_below_the_spread_are_a_number_at_once() -> None:
+    """Of runs that went astray, with finite losses of millions of nats."""
+    below, above = seeds_for(1.0, 112.8), seeds_for(1.0, 113.0)
+    assert below < 100_000 < above and (above - below) / below == pytest.approx((113.0 / 112.8) ** 2 - 1, abs=1e-4)
+    assert seeds_for(0.01, 1e7) == pytest.approx(seeds_for(0.01, 1e6) * 100, rel=1e-9)
+    assert seeds_for(0.01, 1e30) > 1e60
+
+
 def test_the_range_depends_on_the_spread_and_the_size_and_not_on_what_was_observed() -> None:
     differences = some_differences(5)
     moved = [difference + 0.5 for difference in differences]

@@ -100,12 +100,19 @@ def _spreads(degrees: int) -> "np.ndarray":
     return spreads
 
 
+_MANY_SEEDS = 100_000
+"""Beyond it the numbers with a known and with an unknown spread differ by less than one in ten thousand."""
+
+
 def seeds_for(size: float, sd: float, level: float = LEVEL) -> int:
     """The fewest seeds that find a true difference of `size` with 80 % power, where `sd` is the true spread."""
     from scipy.special import ndtri
 
     factor = float(ndtri(1 - level / 2) + ndtri(POWER))
-    num_seeds = max(2, math.ceil((factor * sd / size) ** 2 * 0.999))  # were the spread known, which takes fewer
+    if_known = (factor * sd / size) ** 2  # seeds, were the spread known, which takes fewer
+    if if_known > _MANY_SEEDS:
+        return math.ceil(if_known)  # so many tell the spread
+    num_seeds = max(2, math.ceil(if_known * 0.999))
     while power_of_verdict(size, sd, num_seeds, level) < POWER:
         num_seeds += 1
     return num_seeds
