@@ -90,7 +90,8 @@ def carry_out_each(
         except Interrupted as error:
             if not prefix:
                 raise
-            done = f"{num_ended + number - 1} of {len(runs)} {what}runs done"
+            has_ended = RunFolder(run.directory).result_file.is_file()  # the signal came when nothing was left to do
+            done = f"{num_ended + number - 1 + has_ended} of {len(runs)} {what}runs done"
             raise Interrupted(error.number, f"{error}; {done}") from error
         except RunError as error:
             if error.kind in OUTSIDE:
