@@ -1,12 +1,11 @@
 """`tiedlm evaluate`: a checkpoint again."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from . import completion, options
+from . import options
 from .help import examples
 from .output import print_json
 
@@ -28,16 +27,6 @@ class Split(StrEnum):
     TEST = "test"
 
 
-RunFolder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RUN_FOLDER",
-        help="As in runs/quickstart/tied/seed-0.",
-        callback=options.folder_given,
-        autocompletion=completion.run_folders,
-    ),
-]
-
 TextPlace = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Where the text lies now: data.corpus.file=PATH."),
@@ -46,7 +35,7 @@ TextPlace = Annotated[
 
 @app.command(epilog=examples("evaluate runs/quickstart/tied/seed-0 --split test"))
 def evaluate(
-    run: RunFolder,
+    run: options.RunFolder,
     split: Annotated[Split, typer.Option("--split", help="Which split to score.")] = Split.VALIDATION,
     seq_len: Annotated[
         int | None, typer.Option("--seq-len", min=1, help="Tokens in a window; as in training if none.")

@@ -1,29 +1,19 @@
 """`tiedlm generate`: a sample, for the eye."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from . import completion, options
+from . import options
 from .help import examples
 from .output import print_json, print_text
 
 app = options.new_app()
-RunFolder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RUN_FOLDER",
-        help="As in runs/quickstart/tied/seed-0.",
-        callback=options.folder_given,
-        autocompletion=completion.run_folders,
-    ),
-]
 
 
 @app.command(epilog=examples("generate runs/quickstart/tied/seed-0 --prompt The"))
 def generate(
-    run: RunFolder,
+    run: options.RunFolder,
     prompt: Annotated[str, typer.Option("--prompt", metavar="TEXT", help="What the text begins with.")] = "",
     num_tokens: Annotated[int, typer.Option("--num-tokens", min=1, help="How many tokens to add.")] = 100,
     temperature: Annotated[

@@ -23,11 +23,6 @@ def file_given(param: typer.CallbackParam, value: Path | None) -> Path | None:
     return value if str(value) == "-" else _given(param, value, check_file)
 
 
-def path_given(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Callback of a parameter that names a file or a folder; raises ConfigError."""
-    return _given(param, value, lambda path, key: None)
-
-
 def text_path_given(param: typer.CallbackParam, value: str) -> str:
     """Callback of a parameter whose path says by a / at its end that it is a folder; raises ConfigError."""
     path = str(_given(param, Path(value), lambda path, key: None)) if value else value
@@ -71,6 +66,24 @@ Settings = Annotated[
     ),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Start again, also where runs are finished or under way.")]
+RunFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN_FOLDER",
+        help="As in runs/quickstart/tied/seed-0.",
+        callback=folder_given,
+        autocompletion=completion.run_folders,
+    ),
+]
+Folders = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FOLDER",
+        help="Folders of runs or of an experiment, or its name under --runs-dir. If none: the newest experiment.",
+        show_default=False,
+        autocompletion=completion.experiment_folders,
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 
 RUNS_DIR = Path("runs")

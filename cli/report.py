@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import completion, options
+from . import options
 from .help import examples
 from .output import print_file, print_json
 
@@ -16,28 +16,15 @@ if TYPE_CHECKING:
 app = options.new_app()
 
 
-Html = Annotated[
-    Path | None,
-    typer.Option(
-        "--html", metavar="FILE", help="Write it as one page with charts; - is stdout.", callback=options.file_given
-    ),
-]
-Markdown = Annotated[
-    Path | None,
-    typer.Option("--markdown", metavar="FILE", help="Write it as Markdown; - is stdout.", callback=options.file_given),
-]
-Csv = Annotated[
-    Path | None,
-    typer.Option(
-        "--csv", metavar="FILE", help="Write the figures, one a line; - is stdout.", callback=options.file_given
-    ),
-]
-Latex = Annotated[
-    Path | None,
-    typer.Option(
-        "--latex", metavar="FILE", help="Write it as a table of LaTeX; - is stdout.", callback=options.file_given
-    ),
-]
+def _file(option: str, what: str) -> Any:
+    """An option that names a file to write."""
+    return typer.Option(option, metavar="FILE", help=f"{what}; - is stdout.", callback=options.file_given)
+
+
+Html = Annotated[Path | None, _file("--html", "Write it as one page with charts")]
+Markdown = Annotated[Path | None, _file("--markdown", "Write it as Markdown")]
+Csv = Annotated[Path | None, _file("--csv", "Write the figures, one a line")]
+Latex = Annotated[Path | None, _file("--latex", "Write it as a table of LaTeX")]
 Plots = Annotated[
     Path | None,
     typer.Option(
@@ -47,20 +34,11 @@ Plots = Annotated[
         callback=options.folder_given,
     ),
 ]
-Folders = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="FOLDER",
-        help="An experiment's folder, or its name under --runs-dir, or folders of runs. If none: the newest one.",
-        show_default=False,
-        autocompletion=completion.experiment_folders,
-    ),
-]
 
 
 @app.command(epilog=examples("report", "report quickstart --details", "report runs/quickstart --html page.html"))
 def report(
-    folders: Folders = None,
+    folders: options.Folders = None,
     html: Html = None,
     markdown: Markdown = None,
     csv: Csv = None,

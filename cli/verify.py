@@ -1,30 +1,17 @@
 """`tiedlm verify`: do the figures follow from what lies beside them?"""
 
-from typing import Annotated
-
 import typer
 
-from . import completion, options
+from . import options
 from .help import examples
 from .output import print_json
 
 app = options.new_app()
 
 
-Folders = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="FOLDER",
-        help="Folders of runs or of an experiment, or its name under --runs-dir. If none: the newest experiment.",
-        show_default=False,
-        autocompletion=completion.experiment_folders,
-    ),
-]
-
-
 @app.command(epilog=examples("verify", "verify quickstart", "verify runs/quickstart/tied/seed-0"))
 def verify(
-    folders: Folders = None,
+    folders: options.Folders = None,
     runs_dir: options.RunsDir = options.RUNS_DIR,
     as_json: options.Json = False,
     debug: options.Debug = False,
