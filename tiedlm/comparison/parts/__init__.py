@@ -1,0 +1,1 @@
+"""One experiment under several recipes, or at several budgets: what its parts say together."""
