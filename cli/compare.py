@@ -102,7 +102,8 @@ def _print_forecast(config: str, changes: list[str], runs_dir: Path, cache: Path
     for sentence in equal_variants(experiment):
         Talk().say_wrapped(sentence)
     runs = [*plan_tuning(experiment, runs_dir), *plan(experiment, runs_dir)]
-    print_forecast(runs, cache, as_json, experiment.waits_for_tuning)
+    waiting = [run.directory for run in plan(experiment, runs_dir)] if experiment.waits_for_tuning else []
+    print_forecast(runs, cache, as_json, waiting)
 
 
 def _carried_out(config: str, changes: list[str], runs_dir: Path, cache: Path, fresh: bool) -> "Comparison":

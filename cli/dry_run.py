@@ -1,6 +1,6 @@
 """`--dry-run`: what a plan will take."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from tiedlm.run.layout import Run
 
 
-def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool, waiting: bool = False) -> None:
-    """Print the plan; `waiting`: its runs wait for its tuning runs."""
+def print_forecast(runs: "Sequence[Run]", cache_dir: Path, as_json: bool, waiting: Collection[Path] = ()) -> None:
+    """Print the plan; `waiting` are the folders of runs whose settings are still to be chosen."""
     from tiedlm.experiment.dry_run import forecast, totals
 
     documents = forecast(runs, cache_dir, waiting)

@@ -38,6 +38,9 @@ def train(
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, max=2**32 - 1, help="Which seed; the config's first if none.")
     ] = None,
+    part: Annotated[
+        str | None, typer.Option("--part", help="Which recipe, or budget as in budget-3, of several.")
+    ] = None,
     settings: options.Settings = None,
     runs_dir: options.RunsDir = options.RUNS_DIR,
     cache_dir: options.CacheDir = None,
@@ -49,20 +52,20 @@ def train(
 ) -> None:
     """Train one variant with one seed. The result is scored and kept; a run that was stopped goes on."""
     from tiedlm.experiment.expand import expand
+    from tiedlm.experiment.parts import load_part
     from tiedlm.experiment.plan import pick
-    from tiedlm.experiment.reading import load_experiment
     from tiedlm.run.layout import Run
     from tiedlm.talk import Talk
 
     name = _one_of(config, named)
     cache, changes = options.cache_folder(cache_dir), options.all_settings(settings, training__device=device)
-    loaded = load_experiment(options.say_which(name), changes)
+    loaded = load_part(options.say_which(name), changes, part)
     experiment = expand(loaded, runs_dir, cache, None if dry_run else Talk())
     run = Run(pick(experiment, variant, seed), runs_dir)
     if dry_run:
         from .dry_run import print_forecast
 
-        print_forecast([run], cache, as_json, experiment.waits_for_tuning)
+        print_forecast([run], cache, as_json, [run.directory] if experiment.waits_for_tuning else [])
         return
     from tiedlm.experiment.carry_out import train as train_run
 

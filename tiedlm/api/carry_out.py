@@ -85,6 +85,7 @@ def train(
     *,
     variant: str | None = None,
     seed: int | None = None,
+    part: str | None = None,
     fresh: bool = False,
     device: str | None = None,
     runs_dir: str | Path = "runs",
@@ -93,16 +94,17 @@ def train(
 ) -> TrainedRun:
     """Train and score one run, at once where it is complete; one that was stopped goes on.
 
-    `variant` may be left out where there is one, `seed` is then the config's first. Raises as `compare` does, and
-    RunError where the run fails.
+    `variant` may be left out where there is one, `seed` is then the config's first; `part` names a recipe, or a budget
+    as "budget-3", where the config has some. Raises as `compare` does, and RunError where the run fails.
     """
     from tiedlm.experiment.carry_out import train as train_run
     from tiedlm.experiment.expand import expand
+    from tiedlm.experiment.parts import load_part
     from tiedlm.experiment.plan import pick
 
     check_seed(seed)
     runs, cache, talk = as_path(runs_dir), cache_folder(cache_dir), Talk() if progress else SILENT
-    asked = load_experiment(as_config(config), _all_settings(overrides, {"training.device": device}))
+    asked = load_part(as_config(config), _all_settings(overrides, {"training.device": device}), part)
     experiment = expand(asked, runs, cache, talk)
     run = Run(pick(experiment, variant, seed), runs)
     train_run(experiment, run, cache_dir=cache, fresh=fresh, talk=talk)

@@ -12,12 +12,11 @@ from tiedlm.experiment.carry_out import unfinished_runs as unfinished_runs
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.counts_cache import CountsCache
 from tiedlm.experiment.equal_variants import equal_variants
-from tiedlm.experiment.expand import expand
-from tiedlm.experiment.match import sizes_in_words, with_matches
+from tiedlm.experiment.expand import expand, tune_and_expand
+from tiedlm.experiment.match import sizes_in_words
 from tiedlm.experiment.plan import plan
-from tiedlm.experiment.tune import tune
 from tiedlm.run.folder import RunFolder
-from tiedlm.run.layout import Layout, Run
+from tiedlm.run.layout import Run
 from tiedlm.run.loggers import log_comparison
 from tiedlm.talk import SILENT, Talk
 
@@ -41,11 +40,8 @@ def compare(
     go on.
     """
     if fresh:  # of a model and a batch that may have been others
-        Layout(runs_dir / experiment.name).micro_batch_file.unlink(missing_ok=True)
-    if experiment.waits_for_tuning:  # what cannot be matched is refused before them
-        with_matches(experiment, CountsCache(Layout(runs_dir / experiment.name), cache_dir, talk))
-    experiment = tune(experiment, runs_dir=runs_dir, cache_dir=cache_dir, fresh=fresh, talk=talk)
-    experiment = expand(experiment, runs_dir, cache_dir, talk)
+        experiment.layout(runs_dir).micro_batch_file.unlink(missing_ok=True)
+    experiment = tune_and_expand(experiment, runs_dir, cache_dir, fresh=fresh, talk=talk)
     runs = plan(experiment, runs_dir)
     if not fresh:
         for run in runs:
@@ -98,7 +94,13 @@ def compare_finished(experiment: Experiment, *, runs_dir: Path, cache_dir: Path)
 
 
 def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:
-    question = Question(
+    folders = [RunFolder(run.directory) for run in runs]
+    return answer(folders, question_of(experiment), runs[0].layout.experiment_dir)
+
+
+def question_of(experiment: Experiment) -> Question:
+    """What an experiment asks of its runs."""
+    return Question(
         name=experiment.name,
         baseline=experiment.baseline,
         order=tuple(experiment.variants),
@@ -107,4 +109,3 @@ def _compared(experiment: Experiment, runs: Sequence[Run]) -> Comparison:
         smallest_worthwhile=experiment.smallest_worthwhile,
         tuning=experiment.tuning,
     )
-    return answer([RunFolder(run.directory) for run in runs], question, runs[0].layout.experiment_dir)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tiedlm.config.base import (
@@ -17,6 +18,7 @@ from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.tuning import Tuning
 from tiedlm.run.added import Added
 from tiedlm.run.config import RunConfig, Seed
+from tiedlm.run.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,15 @@ class Experiment:
     tuning: Tuning | None = None
 
     @property
+    def part(self) -> str | None:
+        """The recipe or budget that all of its runs belong to; null of an experiment that has none."""
+        return next(iter(self.variants.values())).part
+
+    def layout(self, runs_dir: Path) -> Layout:
+        """Where its runs lie."""
+        return Layout.of(runs_dir, self.name, self.part)
+
+    @property
     def variants_of_file(self) -> dict[str, RunConfig]:
         """The variants that the file names."""
         return {name: config for name, config in self.variants.items() if config.added is None}
@@ -70,6 +81,22 @@ class Experiment:
     def run_config(self, variant: str, seed: int) -> RunConfig:
         """The config of one run."""
         return self.variants[variant].model_copy(update={"seed": seed})
+
+    def in_part(self, name: str) -> "Experiment":
+        """The same as a recipe or a budget: its runs belong to it, those of its tuning search too."""
+
+        def moved(config: RunConfig) -> RunConfig:
+            return config.model_copy(update={"part": name})
+
+        variants = {variant: moved(config) for variant, config in self.variants.items()}
+        search = self.search
+        if search is not None:
+            candidates = {
+                variant: tuple(replace(each, config=moved(each.config)) for each in candidates)
+                for variant, candidates in search.candidates.items()
+            }
+            search = replace(search, candidates=candidates)
+        return replace(self, variants=variants, search=search)
 
     def with_added(self, suffix: str, config: RunConfig, added: Added) -> "Experiment":
         """With one more variant, the last: `config`, named as the variant that it was made of, and `suffix`.
@@ -120,6 +147,18 @@ class ExperimentKeys(Config):
     """parameters: adds variants of the baseline's size, with the difference spent on the body."""
     tune: Tune | None = None
     """A search of settings for each variant before its runs."""
+    recipes: dict[str, Raw] | None = None
+    """Name of each recipe, and what it changes of `model` and `training` in all variants, or under `variants` in some:
+    the whole experiment is carried out under each.
+    """
+    judging_seeds: Annotated[tuple[Seed, ...], FromList] | None = None
+    """With recipes: seeds of the runs that judge each variant under its best recipe, which `seeds` choose. null: the
+    first half of `seeds` chooses, the others judge.
+    """
+    budgets: Annotated[tuple[Positive, ...], FromList] | None = None
+    """Lengths of training at which the whole experiment is carried out, in lengths of its own: [1, 3]."""
 
 
+OF_RECIPES = ("model", "training")
+"""What a recipe may change: the text and how it is scored are one for all of them."""
 EXPERIMENT_KEYS = tuple(ExperimentKeys.model_fields)

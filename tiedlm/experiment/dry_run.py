@@ -1,6 +1,6 @@
 """What a plan will take, before anything is done: steps, tokens, time, memory, disk."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,18 @@ from tiedlm.training.config import TrainingConfig
 _FLOAT = 4
 
 
-def forecast(runs: Sequence[Run], cache_dir: Path, waiting: bool = False) -> list[dict[str, Any]]:
+def forecast(runs: Sequence[Run], cache_dir: Path, waiting: Collection[Path] = ()) -> list[dict[str, Any]]:
     """One JSON document a run. What depends on text that is not prepared yet is null.
 
-    `waiting`: the runs wait for the tuning runs among them; they are shown with the first point of the grid.
+    `waiting` are the folders of runs that wait for a choice: for settings of a tuning search, or for a recipe. They are
+    shown with the first.
     `state_bytes` is the fp32 parameters, their gradients and the optimizer's state; the forecast of the peak has the
     activations on top, of the whole batch at once where the micro-batch size is still to be agreed on.
     `seconds` is what a run takes from its beginning to its end, with `seconds_basis` (tiedlm/experiment/duration).
     Raises ConfigError where a run on disk is not the one asked for, or its text cannot serve.
     """
     # before any forecast, so that a mistake is told at once
-    states = ["waits" if waiting and not run.config.is_tuning_run else _state(run) for run in runs]
+    states = ["waits" if run.directory in waiting else _state(run) for run in runs]
     for run, state in zip(runs, states, strict=True):
         if state not in ENDED:
             open_corpus(run.config.data.corpus).check()
@@ -97,6 +98,7 @@ def _forecast(run: Run, cache_dir: Path, state: str, speeds: Speeds) -> dict[str
     checkpoint = None if total is None else total * (1 + moments) * _FLOAT
     duration = speeds.duration(config, steps, counts.flops_per_token, cache_dir) if steps and counts else Duration()
     return {
+        "part": config.part,
         "variant": config.variant,
         "seed": config.seed,
         "label": run.label,

@@ -9,9 +9,8 @@ from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.counts_cache import CountsCache
 from tiedlm.experiment.match import with_matches
 from tiedlm.experiment.redrawn_baseline import with_noise_floor
-from tiedlm.experiment.tune import with_tuned
-from tiedlm.run.layout import Layout
-from tiedlm.talk import Talk
+from tiedlm.experiment.tune import tune, with_tuned
+from tiedlm.talk import SILENT, Talk
 
 
 def expand(experiment: Experiment, runs_dir: Path, cache_dir: Path, talk: Talk | None = None) -> Experiment:
@@ -21,7 +20,20 @@ def expand(experiment: Experiment, runs_dir: Path, cache_dir: Path, talk: Talk |
     where there is `talk`; without it nothing is written. Raises ConfigError, and RunError with `talk`.
     """
     experiment = with_tuned(experiment, runs_dir)
-    counts = CountsCache(Layout(runs_dir / experiment.name), cache_dir, talk)
+    counts = CountsCache(experiment.layout(runs_dir), cache_dir, talk)
     experiment = with_matches(experiment, counts)
     counts.keep()
     return with_noise_floor(experiment)
+
+
+def tune_and_expand(
+    experiment: Experiment, runs_dir: Path, cache_dir: Path, *, fresh: bool = False, talk: Talk = SILENT
+) -> Experiment:
+    """The experiment as it is to be carried out, after the tuning runs that are missing. Raises as `tune` does.
+
+    What cannot be matched is refused before them.
+    """
+    if experiment.waits_for_tuning:
+        with_matches(experiment, CountsCache(experiment.layout(runs_dir), cache_dir, talk))
+    experiment = tune(experiment, runs_dir=runs_dir, cache_dir=cache_dir, fresh=fresh, talk=talk)
+    return expand(experiment, runs_dir, cache_dir, talk)

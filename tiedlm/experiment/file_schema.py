@@ -20,14 +20,14 @@ from tiedlm.config.json_schema import (
 )
 from tiedlm.config.keys import Key, keys_of
 from tiedlm.config.problems import models_in
-from tiedlm.experiment.config import ExperimentKeys, FileKeys, Tune
+from tiedlm.experiment.config import OF_RECIPES, ExperimentKeys, FileKeys, Tune
 from tiedlm.experiment.grid import REFUSED
 from tiedlm.run.config import RunConfig
 
 FILE_MODELS: tuple[type[BaseModel], ...] = (FileKeys, ExperimentKeys, RunConfig)
 """The models whose keys stand at the top of a file."""
 TITLE = "tiedlm config"
-_OF_THE_TOP = ("name", "seed", "variant", "added")
+_OF_THE_TOP = ("name", "seed", "variant", "added", "part")
 
 
 def file_keys() -> list[Key]:
@@ -45,13 +45,14 @@ def file_schema() -> Schema:
     definitions = {**held, **_unions(held)}
     top = {key: node for model in FILE_MODELS for key, node in definitions.pop(model.__name__)["properties"].items()}
     of_variants = {key: node for key, node in top.items() if key in RunConfig.model_fields and key not in _OF_THE_TOP}
+    of_recipes = {key: of_variants[key] for key in OF_RECIPES}
     definitions["Variant"] = {"type": "object", "properties": of_variants, "additionalProperties": False}
-    top["variants"] = {
-        "type": ["object", "null"],
-        "description": top["variants"]["description"],
-        "additionalProperties": {"$ref": "#/definitions/Variant"},
-        "propertyNames": {"pattern": top["name"]["pattern"]},
-    }
+    definitions["VariantOfRecipe"] = {"type": "object", "properties": of_recipes, "additionalProperties": False}
+    names = {"pattern": top["name"]["pattern"]}
+    own = {"variants": _by_name("VariantOfRecipe", names, type="object")}
+    definitions["Recipe"] = {"type": "object", "properties": of_recipes | own, "additionalProperties": False}
+    for key, named in (("variants", "Variant"), ("recipes", "Recipe")):
+        top[key] = _by_name(named, names, type=["object", "null"], description=top[key]["description"])
     definitions["Tune"] |= {"required": required_keys(Tune)}
     definitions["Tune"]["properties"]["grid"] |= {"properties": _grid(), "additionalProperties": False}
     return {
@@ -69,6 +70,11 @@ def file_schema() -> Schema:
 def schema_text() -> str:
     """The JSON Schema as it stands in the file that comes with the package."""
     return json.dumps(file_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _by_name(definition: str, names: Schema, **more: Any) -> Schema:
+    """A mapping whose keys are names, each to what a definition says."""
+    return {**more, "additionalProperties": {"$ref": f"#/definitions/{definition}"}, "propertyNames": names}
 
 
 def _unions(held: Mapping[str, Schema]) -> dict[str, Schema]:

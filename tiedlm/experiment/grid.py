@@ -167,6 +167,11 @@ def leaves(raw: Raw, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
+def overlap(key: str, other: str) -> bool:
+    """Whether one of two dotted keys is the other, or lies above it."""
+    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
+
+
 def _problems(key: str, values: Any) -> Iterator[Problem]:
     place = f"tune.grid.{key}"
     part, *inner = key.split(".")

@@ -6,7 +6,7 @@ from typing import Any
 from tiedlm.config.base import ConfigError, Problem, Raw
 from tiedlm.config.file import apply_settings
 from tiedlm.config.problems import shown
-from tiedlm.experiment.grid import TELLS_APART, leaves
+from tiedlm.experiment.grid import TELLS_APART, leaves, overlap
 
 _ABSENT = object()
 
@@ -26,12 +26,12 @@ def with_settings(variants: Mapping[str, Raw], settings: Sequence[str], source: 
         touched = [
             key
             for key in differing
-            if any(_overlap(key, given) for given in keys)
+            if any(overlap(key, given) for given in keys)
             or any(before[name].get(key, _ABSENT) != after[name].get(key, _ABSENT) for name in variants)
         ]
         if touched:
             written = setting.partition("=")[0].strip()
-            given = next((key for key in keys if _overlap(touched[0], key)), written)
+            given = next((key for key in keys if overlap(touched[0], key)), written)
             subject = "" if touched[0] == given else f"would change {touched[0]} too, which "
             problems.append(Problem(f"--set {given}", f"{subject}{_message(touched[0], before)}"))
     if problems:
@@ -52,8 +52,3 @@ def _keys(variants: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 def _differs(key: str, variants: Mapping[str, Mapping[str, Any]]) -> bool:
     first, *others = (flat.get(key, _ABSENT) for flat in variants.values())
     return any(other != first for other in others)
-
-
-def _overlap(key: str, other: str) -> bool:
-    """Whether one of two dotted keys is the other, or lies above it."""
-    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")

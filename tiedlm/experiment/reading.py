@@ -30,14 +30,14 @@ def load_experiment(config: ConfigSource, settings: Sequence[str] = ()) -> Exper
     `settings` are `dotted.key=value`; they reach every variant. Raises ConfigError, also for a setting of a key in
     which the variants differ.
     """
-    return experiment_from(_read(config), _source_of(config), settings)
+    return experiment_from(read_source(config), source_of(config), settings)
 
 
 def experiment_from(raw: Raw, source: str = "", settings: Sequence[str] = ()) -> Experiment:
     """The experiment that the mapping in a file describes; raises ConfigError with everything that is wrong."""
     raw = written_in(raw, working_folder())
-    of_runs = [setting for setting in settings if not _is_of_experiment(setting)]
-    raw = apply_settings(raw, list(filter(_is_of_experiment, settings)))
+    of_runs, of_experiment = settings_of_runs(settings)
+    raw = apply_settings(raw, of_experiment)
     base = {key: value for key, value in raw.items() if key not in EXPERIMENT_KEYS}
     single = apply_settings(base, of_runs)  # the one run of a file without variants
     if _is_model_alone(single):
@@ -101,6 +101,8 @@ def _check_variants(variants: Mapping[str, Raw], base: Raw, source: str) -> None
         raise ConfigError(Problem("variant", "belongs to a file without variants"), source=source)
     if base.get("added") is not None:
         raise ConfigError(Problem("added", "is set by the plan: noise_floor or match ask for it"), source=source)
+    if base.get("part") is not None:
+        raise ConfigError(Problem("part", "is set by the plan: recipes or budgets ask for it"), source=source)
     if not variants:
         raise ConfigError(Problem("variants", "must name at least one variant"), source=source)
 
@@ -161,6 +163,12 @@ def _told_once(problems: Sequence[Problem], written: Sequence[WrittenVariant]) -
     return told
 
 
+def settings_of_runs(settings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The settings that are of runs, and the others: those of keys that the experiment has beside them."""
+    of_runs = [setting for setting in settings if not _is_of_experiment(setting)]
+    return of_runs, list(filter(_is_of_experiment, settings))
+
+
 def _is_of_experiment(setting: str) -> bool:
     return re.split(r"[.=]", setting, maxsplit=1)[0].strip() in EXPERIMENT_KEYS
 
@@ -192,16 +200,16 @@ def _primary(keys: ExperimentKeys, variants: Mapping[str, RunConfig], baseline: 
 
 def load_shape(config: ConfigSource, settings: Sequence[str] = ()) -> ModelConfig:
     """The model in a config that holds a model alone; raises ConfigError."""
-    raw = apply_settings(_read(config), settings)
-    return parse(ShapeConfig, raw, _source_of(config)).model
+    raw = apply_settings(read_source(config), settings)
+    return parse(ShapeConfig, raw, source_of(config)).model
 
 
 def is_shape(config: ConfigSource) -> bool:
     """Whether a config holds a model alone."""
-    return _is_model_alone(_read(config))
+    return _is_model_alone(read_source(config))
 
 
-def _read(config: ConfigSource) -> Raw:
+def read_source(config: ConfigSource) -> Raw:
     """The mapping of a config, with everything that it extends; a mapping extends what a config may be named by."""
     if not isinstance(config, Mapping):
         return read_config(find_config(config))
@@ -214,7 +222,8 @@ def _read(config: ConfigSource) -> Raw:
     return merge(read_config(find_config(parent)), raw)
 
 
-def _source_of(config: ConfigSource) -> str:
+def source_of(config: ConfigSource) -> str:
+    """What a message calls a config; nothing of a mapping."""
     return "" if isinstance(config, Mapping) else str(config)
 
 

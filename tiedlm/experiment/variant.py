@@ -26,7 +26,7 @@ class WrittenVariant:
         """The variant with the settings of a point of the grid; raises ConfigError, with mistakes where they stand."""
         misplaced = [
             Problem(f"variants.{self.name}.{key}", "belongs to the experiment, not to a variant")
-            for key in ("name", "seed", "variant", "added", "extends", *EXPERIMENT_KEYS)
+            for key in ("name", "seed", "variant", "added", "part", "extends", *EXPERIMENT_KEYS)
             if key in (self.override or {})
         ]
         if misplaced:

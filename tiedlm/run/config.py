@@ -35,6 +35,8 @@ class RunConfig(Config):
     """Number of the draw of the embeddings' starting values; another one changes nothing else."""
     added: Annotated[Added | None, Execution()] = None
     """Set by the plan, in a variant that the file does not name: why it is there."""
+    part: Annotated[Name | None, Execution()] = None
+    """Set by the plan, in an experiment with recipes or budgets: the one that the run belongs to."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -61,8 +63,8 @@ class RunConfig(Config):
     @property
     def label(self) -> str:
         """The run in a few words."""
-        variant = self.variant if self.tuning_of is None else f"{self.tuning_of} {self.variant}"
-        return f"{variant} seed {self.seed}"
+        names = (self.part, self.tuning_of, self.variant)
+        return f"{' '.join(name for name in names if name is not None)} seed {self.seed}"
 
     @property
     def tuning_of(self) -> str | None:

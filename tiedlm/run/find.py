@@ -1,6 +1,7 @@
 """The folders of runs and experiments that a request names. Free of torch, and of what reads configs."""
 
 import difflib
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,12 +36,12 @@ def holds_runs(folder: Path) -> bool:
 
 def newest_experiment(runs_dir: Path) -> Path | None:
     """The experiment under `runs_dir` whose runs were touched last; None where there is none."""
-    from tiedlm.run.folder import run_folders
+    from tiedlm.run.folder import part_folders, run_folders
 
     stamps = [
         (stamp.stat().st_mtime, experiment)
         for experiment in (sorted(runs_dir.iterdir()) if runs_dir.is_dir() else ())
-        for folder in run_folders(experiment)
+        for folder in (*run_folders(experiment), *itertools.chain(*part_folders(experiment).values()))
         for stamp in (folder.result_file if folder.result_file.is_file() else folder.config_file,)
     ]
     return max(stamps)[1] if stamps else None

@@ -241,6 +241,19 @@ def run_folders(experiment_dir: Path) -> list[RunFolder]:
     return [folder for folder in folders if folder.config_file.is_file()]
 
 
+def part_folders(experiment_dir: Path) -> dict[str, list[RunFolder]]:
+    """The runs of each recipe or budget under an experiment's folder, by its name; none of an experiment without.
+
+    A folder of experiments looks alike from outside: what a run belongs to is said by its config.
+    """
+    found: dict[str, list[RunFolder]] = {}
+    for folder in map(RunFolder, Layout(experiment_dir).runs_of_parts()):
+        part = folder.path.parent.parent.name
+        if part in found or folder.made_with().part == part:
+            found.setdefault(part, []).append(folder)
+    return found
+
+
 def raw_config(config: RunConfig) -> Raw:
     """A run config as plain values, as it is stored and handed to another process."""
     return config.model_dump(mode="json")

@@ -3,6 +3,9 @@
 runs_dir/<experiment>/                                        what its runs share: micro_batch.json, counts.json
 runs_dir/<experiment>/<variant>/seed-<n>/                     a run
 runs_dir/<experiment>/tuning/<variant>/<settings>/seed-<n>/   a run of the tuning search of that variant
+
+An experiment with recipes or budgets has one folder for each of them between its own and those of the variants, which
+is laid out as above; what all runs share, the micro-batch size, is agreed in its own.
 """
 
 from dataclasses import dataclass
@@ -10,7 +13,8 @@ from pathlib import Path
 
 from tiedlm.run.config import RunConfig
 
-_TUNING = "tuning"
+TUNING = "tuning"
+"""No recipe can have the name of this folder."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,11 @@ class Layout:
     """The folder of one experiment: where its runs lie in it, and the files that they share."""
 
     experiment_dir: Path
+
+    @classmethod
+    def of(cls, runs_dir: Path, name: str, part: str | None = None) -> "Layout":
+        """The layout of an experiment, or of one of its parts."""
+        return cls(runs_dir / name if part is None else runs_dir / name / part)
 
     @classmethod
     def around(cls, run_dir: Path) -> "Layout":
@@ -40,7 +49,7 @@ class Layout:
 
     def tuning_run_dir(self, variant: str, settings: str, seed: int) -> Path:
         """The folder of a tuning run: apart from the runs, so that nobody takes it for one of them."""
-        return self.experiment_dir / _TUNING / variant / settings / f"seed-{seed}"
+        return self.experiment_dir / TUNING / variant / settings / f"seed-{seed}"
 
     def run_dirs(self) -> list[Path]:
         """The folders of runs that are on disk, by name and seed number; those of tuning runs are not among them.
@@ -55,9 +64,15 @@ class Layout:
         renamed = (file.parent for file in self.experiment_dir.glob("*/*/config.yaml"))
         return sorted({*self.experiment_dir.glob("*/seed-*"), *renamed}, key=order)
 
+    def runs_of_parts(self) -> list[Path]:
+        """The folders that lie as those of runs of its recipes or budgets do."""
+        return sorted(file.parent for file in self.experiment_dir.glob("*/*/seed-*/config.yaml"))
+
     def has_runs(self) -> bool:
-        """Whether any run is on disk, of the tuning search too."""
-        return bool(self.run_dirs()) or any(self.experiment_dir.glob(f"{_TUNING}/*/*/seed-*"))
+        """Whether any run is on disk, of the tuning search and of its recipes or budgets too."""
+        return bool(self.run_dirs()) or any(
+            any(self.experiment_dir.glob(pattern)) for pattern in (f"{TUNING}/*/*/seed-*", "*/*/seed-*/config.yaml")
+        )
 
 
 @dataclass(frozen=True)
@@ -74,8 +89,13 @@ class Run:
 
     @property
     def layout(self) -> Layout:
-        """The layout of its experiment."""
-        return Layout(self.runs_dir / self.config.name)
+        """The layout of its experiment, or of the part that it belongs to."""
+        return Layout.of(self.runs_dir, self.config.name, self.config.part)
+
+    @property
+    def micro_batch_file(self) -> Path:
+        """The micro-batch size that it shares with all runs of its experiment."""
+        return Layout.of(self.runs_dir, self.config.name).micro_batch_file
 
     @property
     def directory(self) -> Path:

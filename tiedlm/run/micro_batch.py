@@ -49,7 +49,7 @@ def agree(runs: Sequence[Run], vocab_size: int, talk: Talk) -> int:
 
     Raises RunError("out_of_memory") where a single window does not fit.
     """
-    file = runs[0].layout.micro_batch_file
+    file = runs[0].micro_batch_file
     before = _read(file)
     tried = before.tried if before else []
     size = before.micro_batch_size if before else max(run.config.training.batch_size for run in runs)

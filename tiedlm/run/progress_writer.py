@@ -31,6 +31,8 @@ def find_earlier(run: Run, siblings: Sequence[Run]) -> Earlier | None:
     have_finished = any(RunFolder(folder).result_file.is_file() for folder in others if folder != run.directory)
     is_first_pair = not run.config.is_tuning_run and not have_finished
     for sibling in siblings:
+        if sibling.config.part != run.config.part:  # of another recipe or budget
+            continue
         try:
             result = RunFolder(sibling.directory).result()
         except RunError:  # a damaged file of another run: told where that run is read, and no reason to end this one

@@ -27,6 +27,7 @@ def render_dry_run(runs: Sequence[Mapping[str, Any]], totals: Mapping[str, Any],
     writer.paragraph(_how_many(totals["runs"], totals["to_do"]))
     writer.paragraphs(_totals_in_words(totals))
     writer.paragraphs(_about_trials(trials, runs))
+    writer.paragraphs(_about_judging(trials, runs))
     writer.paragraph(
         f"Memory is the peak of a training step as predicted{_where(runs)}, without what kernels take for themselves. "
         "Disk is that of the checkpoints."
@@ -116,6 +117,16 @@ def _about_trials(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[st
         yield f"{len(trials)} of them are trials{size}; their weights are not kept."
     if any(run["state"] == "waits" for run in runs):
         yield "The others wait for the settings that these choose, and are shown with the first of them."
+
+
+def _about_judging(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Runs that wait although nothing is tuned wait for a recipe."""
+    waiting = [run for run in runs if run["state"] == "waits"]
+    if waiting and not trials:
+        yield (
+            f"{len(waiting)} of them judge the best recipe of each variant, which the others choose; they are shown "
+            "with the first recipe."
+        )
 
 
 def _size_table(runs: Sequence[Mapping[str, Any]]) -> Table | None:
