@@ -78,7 +78,8 @@ def test_no_recipe_at_all_is_a_mistake(tmp_path: Path) -> None:
 
 
 def test_recipes_need_variants(tmp_path: Path) -> None:
-    run = load_experiment(parts_of(tmp_path) and tmp_path / "small.yaml").run_config("tied", 0)
+    parts_of(tmp_path)
+    run = load_experiment(tmp_path / "small.yaml").run_config("tied", 0)
     raw = {key: value for key, value in run.model_dump(mode="json").items() if key not in ("added", "part")}
     with pytest.raises(ConfigError, match="recipes: need variants to compare"):
         load_plan({**raw, "recipes": {"one": {}}})
