@@ -9,6 +9,7 @@ from tests.support.small_runs import carry_out, small_config, small_run
 from tiedlm.config.base import ConfigError
 from tiedlm.experiment.carry_out import unfinished_runs
 from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.count_params import count_configs
 from tiedlm.experiment.parts import load_part, load_plan, plan_judging, plan_parts
 from tiedlm.experiment.what_to_do import what_to_do
 from tiedlm.run.find import holds_runs, newest_experiment
@@ -117,3 +118,11 @@ def test_a_plain_run_belongs_to_no_part(tmp_path: Path) -> None:
     run = small_run(tmp_path, "training.steps=1")
     carry_out(run)
     assert part_folders(run.layout.experiment_dir) == {}
+
+
+def test_a_recipe_that_changes_the_size_of_a_model_is_counted_too(tmp_path: Path) -> None:
+    parts_of(tmp_path, RECIPES)
+    deeper = ["recipes.deep.model.num_layers=2"]
+    counted = count_configs([tmp_path / "small.yaml"], deeper, tmp_path)
+    assert [model.name for model in counted] == ["tied", "untied", "deep tied", "deep untied"]
+    assert counted[2].counts.parts["body"] == 2 * counted[0].counts.parts["body"]

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tiedlm.config.base import ConfigError, Problem
+from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.match import with_matches
+from tiedlm.experiment.parts import Parts, load_plan
 from tiedlm.experiment.reading import ConfigSource, is_shape, load_experiment, load_shape
 from tiedlm.forecast.counts import count_model
 from tiedlm.forecast.footprint import Footprint
@@ -107,10 +109,25 @@ def _read(config: ConfigSource, settings: Sequence[str], cache_dir: Path, severa
     if len(runs) == 1:
         (run,) = runs.values()
         runs = {model.tying.type: run.model_copy(update={"model": model}) for model in both_ways(run.model)}
-    for variant, run in runs.items():
+    sized_by_parts = _sized_by_parts(load_plan(config, settings), runs, cache_dir)
+    for variant, run in {**runs, **sized_by_parts}.items():
         label = f"{_short(config)}/{variant}" if several else variant
         vocab_size = forecast_vocab_size(run.model, run.data, cache_dir)
         yield _Model(label, run.model, run.training, vocab_size, run.data.seq_len, run.max_seq_len)
+
+
+def _sized_by_parts(
+    loaded: Experiment | Parts, plain: Mapping[str, RunConfig], cache_dir: Path
+) -> dict[str, RunConfig]:
+    """The variants that a recipe makes of another size, "recipe variant", beside those without it."""
+    if isinstance(loaded, Experiment) or not loaded.are_recipes:  # the length of training is no size
+        return {}
+    return {
+        f"{part.name} {variant}": run
+        for part in loaded.parts
+        for variant, run in part.experiment.variants.items()
+        if _count_run(run, cache_dir) != _count_run(plain[variant], cache_dir)
+    }
 
 
 def _count_run(run: RunConfig, cache_dir: Path) -> ParameterCounts:
