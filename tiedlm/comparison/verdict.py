@@ -107,11 +107,14 @@ def _roles(differences: Sequence[Difference]) -> str:
 
 def _outlook(difference: Difference, size: float) -> str:
     """How many seeds would tell, where it cannot be told yet."""
-    if difference.seeds_needed is None:
-        return ""
-    low, high = difference.seeds_needed
+    return f", and {seeds_needed_in_words(difference.seeds_needed, size)}" if difference.seeds_needed else ""
+
+
+def seeds_needed_in_words(needed: tuple[int, int], size: float) -> str:
+    """ "6 to 20 seeds would tell a difference of 0.01"."""
+    low, high = needed
     count = rounded(low) if low == high else f"{rounded(low)} to {rounded(high)}"
-    return f", and {count} seeds would tell a difference of {size:g}"
+    return f"{count} seeds would tell a difference of {size:g}"
 
 
 def _nothing_to_compare(finished: Sequence[str], baseline: str) -> str:
