@@ -86,11 +86,14 @@ def statements(finished: FinishedRuns, num_failures: int = 0) -> list[str]:
         said = [_nothing_to_compare(finished.variants_of_file, finished.baseline)]
     if len(said) > 1:
         said.append(_roles(on_test))
-    if num_failures == 1:
-        said.append("one run failed and stands in no figure")
-    elif num_failures:
-        said.append(f"{num_failures} runs failed and stand in no figure")
-    return said
+    return [*said, *failures_in_words(num_failures)]
+
+
+def failures_in_words(count: int) -> list[str]:
+    """ "one run failed and stands in no figure"; nothing where none did."""
+    if not count:
+        return []
+    return ["one run failed and stands in no figure" if count == 1 else f"{count} runs failed and stand in no figure"]
 
 
 def _roles(differences: Sequence[Difference]) -> str:

@@ -173,7 +173,9 @@ class PartsComparison(Config):
     """What `compare` prints of an experiment with parts; one of `recipes` and `budgets` is null.
 
     `verdict` is the headline, in one sentence, made of the `statements`. `failures` and `pending` are those of all
-    parts, each with its part's name in `part_of_failures` and `part_of_pending`, in the same order.
+    parts, each with its part's name in `part_of_failures` and `part_of_pending`, in the same order; with recipes those
+    of seeds that only judge too, which stand in no part's own comparison: that is of the `seeds` of the experiment.
+    `smallest_worthwhile` is the difference in nats per token below which two variants count as equal.
     """
 
     schema_version: Literal[1] = 1
@@ -182,6 +184,7 @@ class PartsComparison(Config):
     baseline: str
     primary: str | None
     smallest_worthwhile: float
+    seeds: list[int] = []  # noqa: RUF012 (a frozen model)
     verdict: str
     statements: list[str]
     conditions: Conditions | None = None

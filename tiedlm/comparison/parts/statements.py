@@ -4,7 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tiedlm.comparison.parts.document import AcrossRecipes, BestAgainstBest, Budgets, Recipes, Trend, TurningKey
+from tiedlm.comparison.parts.document import (
+    AcrossRecipes,
+    BestAgainstBest,
+    Budgets,
+    Recipes,
+    Trend,
+    TurningKey,
+    WithinRecipe,
+)
 from tiedlm.comparison.recipe import value_in_words
 from tiedlm.comparison.significance import LEVEL
 from tiedlm.comparison.statistics import Interval
@@ -28,7 +36,8 @@ def recipe_statements(recipes: Recipes, baseline: str, size: float) -> list[str]
     best_of = {best.variant: best for best in recipes.best_against_best}
     for across in recipes.across:
         said += _turn(across, baseline)
-        said.append(_across(across, baseline))
+        within = [each for each in recipes.within if each.variant == across.variant]
+        said.append(_across(across, within, baseline))
         said.append(_best(best_of[across.variant], size))
     return said or [_NOTHING]
 
@@ -37,14 +46,6 @@ def budget_statements(budgets: Budgets, baseline: str, size: float) -> list[str]
     """For each variant, what becomes of its difference with more training."""
     said = [line for trend in budgets.trends for line in (_trend(trend, baseline, size), _at_budgets(trend, baseline))]
     return said or [_NOTHING]
-
-
-def failures_in_words(part_of_failures: Sequence[str]) -> list[str]:
-    """ "one run failed and stands in no figure", if any did."""
-    count = len(part_of_failures)
-    if not count:
-        return []
-    return ["one run failed and stands in no figure" if count == 1 else f"{count} runs failed and stand in no figure"]
 
 
 def _turn(across: AcrossRecipes, baseline: str) -> Iterator[str]:
@@ -82,22 +83,26 @@ def _under(keys: Sequence[TurningKey], recipe: str, is_better: bool) -> str:
     )
 
 
-def _across(across: AcrossRecipes, baseline: str) -> str:
-    """Of how many recipes it is true, and what another one would show."""
+def _across(across: AcrossRecipes, within: Sequence[WithinRecipe], baseline: str) -> str:
+    """In how many recipes it is so, and what another one would show."""
     variant, count = across.variant, across.recipes
     if not count:
         return f"cannot tell whether {variant} or {baseline} is better under any recipe: {across.absent['mean']}"
-    recipes = "one recipe" if count == 1 else f"{count} recipes"
+    equal = sum(each.verdict in ("equal", "no_difference") for each in within)
+    unknown = count - across.num_better - across.num_worse - equal
+    of = "one recipe" if count == 1 else f"{count} recipes"
+    also = f", and it cannot be told in {unknown}" if unknown else ""
     if across.num_better or across.num_worse:
         more, less = ("better", "worse") if across.num_better >= across.num_worse else ("worse", "better")
         counts = {"better": across.num_better, "worse": across.num_worse}
-        told = (
-            f"{variant} is {more} than {baseline} in {counts[more]} of {recipes} and {less} in {counts[less] or 'none'}"
-        )
+        told = f"{variant} is {more} than {baseline} in {counts[more]} of {of}, {less} in {counts[less] or 'none'}"
+        told += (f", equal in {equal}" if equal else "") + also
+    elif equal:
+        told = f"{variant} and {baseline} are equal for practical purposes in {equal} of {of}{also}"
     else:
         told = (
-            f"{variant} is neither better nor worse than {baseline} in any of {recipes}, as far as each can tell (the "
-            f"difference is below 0 in {across.better} and above 0 in {across.worse})"
+            f"cannot tell in any of {of} whether {variant} or {baseline} is better (the difference is below 0 in "
+            f"{across.better}, above 0 in {across.worse})"
         )
     return f"{told}: {_numbers(across)}"
 
@@ -130,7 +135,8 @@ def _best(best: BestAgainstBest, size: float) -> str:
     else:
         each = f"each at its own best recipe, {variant} under {best.recipe} and {baseline} under {best.baseline_recipe}"
     chosen = f"chosen by {seeds_in_words(len(best.chosen_by))}, judged by {_others(len(best.judged_by))}"
-    difference = _with_interval(best.mean, best.ci95_seeds, _correction(best.num_corrected_for, best.p_difference))
+    more = _correction(best.num_corrected_for, best.p_difference)
+    difference = _with_interval(best.mean, best.ci95_seeds, f"{more}; {chosen}")
     if best.verdict == "no_difference":
         return f"{each}: there is no difference between {variant} and {baseline} ({chosen})"
     if best.verdict == "equal":
@@ -139,11 +145,11 @@ def _best(best: BestAgainstBest, size: float) -> str:
         within = f"90 % interval {low} to {high}, within ±{size:g}{more}"
         return f"{each}: {variant} and {baseline} are equal for practical purposes ({within}; {chosen})"
     if best.verdict in ("better", "worse"):
-        return f"{each}: {variant} is {best.verdict} than {baseline}, by {difference} ({chosen})"
-    why = "" if best.ci95_seeds else f", {best.absent['ci95_seeds']}"
+        return f"{each}: {variant} is {best.verdict} than {baseline} by {difference.lstrip('+-')}"
+    why = "" if best.ci95_seeds else f" ({best.absent['ci95_seeds']}; {chosen})"
     needed = f", and {seeds_needed_in_words(best.seeds_needed, size)}" if best.seeds_needed else ""
     told = f"cannot tell whether {variant} or {baseline} is better, the difference is {difference}{why}"
-    return f"{each}: {told} ({chosen}){needed}"
+    return f"{each}: {told}{needed}"
 
 
 def _others(count: int) -> str:
