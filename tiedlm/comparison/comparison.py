@@ -1,5 +1,6 @@
 """Finished runs side by side: the document that is stored, printed and read by others. Free of torch."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -87,7 +88,7 @@ class Comparison(_WithAnalyses):
         return [*self.differences, *(difference for body in bodies for difference in body.differences)]
 
 
-def store_comparison(comparison: Comparison, folder: Path) -> Path:
+def store_comparison(comparison: Config, folder: Path) -> Path:
     """Write comparison.json into an experiment's folder; raises RunError("disk")."""
     path = folder / COMPARISON_FILE
     write_atomic(path, comparison.model_dump_json(indent=1) + "\n")
@@ -95,10 +96,22 @@ def store_comparison(comparison: Comparison, folder: Path) -> Path:
 
 
 def load_comparison(folder: Path) -> Comparison:
-    """What `store_comparison` wrote; raises ConfigError where there is none or it cannot be read."""
+    """What `store_comparison` wrote; raises ConfigError where there is none or it cannot be read.
+
+    So it does where it is that of an experiment with parts: see tiedlm/comparison/parts/stored.
+    """
+    parts = parts_stored_in(folder)
+    if parts:
+        message = f"holds an experiment with {len(parts)} parts; name one of them, as {folder / parts[0]}"
+        raise ConfigError(Problem("", message), source=str(folder / COMPARISON_FILE))
+    return load_as(folder, Comparison)
+
+
+def load_as(folder: Path, schema: type[Schema]) -> Schema:
+    """What is stored in an experiment's folder; raises ConfigError where there is none or it is of another schema."""
     path = folder / COMPARISON_FILE
     try:
-        return Comparison.model_validate_json(path.read_bytes())
+        return schema.model_validate_json(path.read_bytes())
     except OSError as error:
         below = sorted(found.parent.name for found in folder.glob(f"*/{COMPARISON_FILE}"))
         way_out = f"name one of those below: {', '.join(below[:10])}" if below else "`tiedlm compare` makes one"
@@ -109,3 +122,16 @@ def load_comparison(folder: Path) -> Comparison:
         place = ".".join(map(str, first["loc"]))
         problem = Problem(place, f"{first['msg']}; not a comparison of this version, `tiedlm compare` makes it anew")
         raise ConfigError(problem, source=str(path)) from None
+
+
+def parts_stored_in(folder: Path) -> list[str]:
+    """The names of the parts where the folder holds the comparison of an experiment with recipes or budgets.
+
+    Empty where it holds another one, none, or one that cannot be read.
+    """
+    try:
+        document = json.loads((folder / COMPARISON_FILE).read_bytes())
+    except (OSError, ValueError):
+        return []
+    parts = document.get("parts") if isinstance(document, dict) else None
+    return [str(part.get("part")) for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []

@@ -49,9 +49,9 @@ def _tested(difference: Difference, is_primary: bool, size: float) -> Difference
     return difference.model_copy(update=update)
 
 
-def p_values_of(per_seed: Sequence[float], size: float) -> PValues:
-    """The p-values of both tests for differences of paired seeds, not corrected."""
-    return p_of_difference(per_seed), p_of_equality(per_seed, size)
+def p_values_of(per_seed: Sequence[float], size: float, added: float = 0.0) -> PValues:
+    """The p-values of both tests for differences of paired seeds, not corrected; `added` as in significance."""
+    return p_of_difference(per_seed, added), p_of_equality(per_seed, size, added)
 
 
 def holm_corrected(

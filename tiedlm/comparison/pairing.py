@@ -56,10 +56,21 @@ def _named(seeds: list[int]) -> str:
     return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
 
 
-def _machine_differences(variant: RunResult, baseline: RunResult) -> Iterator[str]:
+_SETTINGS = ("precision", "compile", "head", "micro-batch size")
+"""Of what a run was computed with, that which its config asks for."""
+
+
+def differences_beside_recipe(variant: RunResult, baseline: RunResult) -> list[str]:
+    """What tells two runs of different recipes apart that no recipe asks for: text, windows, device, versions."""
+    broken = list(_machine_differences(variant, baseline, without=_SETTINGS))
+    mine, theirs = variant.hashes, baseline.hashes
+    return broken if (mine.corpus, mine.tokens) == (theirs.corpus, theirs.tokens) else [*broken, "the text differs"]
+
+
+def _machine_differences(variant: RunResult, baseline: RunResult, without: Sequence[str] = ()) -> Iterator[str]:
     mine, theirs = machine_of(variant), machine_of(baseline)
     for what in mine | theirs:
-        if mine.get(what) != theirs.get(what):
+        if mine.get(what) != theirs.get(what) and what not in without:
             yield f"{what} differs: {mine.get(what)} against {theirs.get(what)}"
     if all(map(_draws_on_embedding_path, (variant, baseline))):
         streams = [run.effective.embedding_stream for run in (variant, baseline)]

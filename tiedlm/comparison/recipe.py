@@ -54,7 +54,7 @@ def _treatment(settings: Mapping[str, Settings]) -> Iterator[str]:
     """What is done to the embeddings, where it is not what is done by default."""
 
     def value_of(key: str, default: Any) -> Callable[[Settings], str]:
-        return lambda flat: _value(flat.get(key, default))
+        return lambda flat: value_in_words(flat.get(key, default))
 
     for key, label in (
         ("training.embedding_learning_rate_factor", "rate of the embeddings x {}"),
@@ -75,7 +75,7 @@ def _other_treatment(settings: Mapping[str, Settings]) -> Iterator[str]:
         variants_of: dict[str, list[str]] = {}
         for variant, value in having.items():
             if value != field.get_default() and name != "input_scale":
-                variants_of.setdefault(_value(value), []).append(variant)
+                variants_of.setdefault(value_in_words(value), []).append(variant)
         for value, variants in variants_of.items():
             yield f"{name} {value}" + ("" if len(variants) == len(having) else f" ({', '.join(variants)})")
 
@@ -109,7 +109,8 @@ def _told(settings: Mapping[str, Settings], value: Callable[[Settings], str]) ->
     return " and ".join(f"{said} ({', '.join(variants)})" for said, variants in names.items())
 
 
-def _value(value: Any) -> str:
+def value_in_words(value: Any) -> str:
+    """Of a setting: 0.002, sqrt_dim, true."""
     if isinstance(value, float):
         return f"{value:g}"
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,6 +1,7 @@
 """Is a mean difference other than 0, is it within a size, and how many seeds would tell. Scipy on first use only.
 
-Every test is of Student's t: the differences are independent from seed to seed and roughly normal.
+Every test is of Student's t: the differences are independent from seed to seed and roughly normal. `added` is a
+variance that their mean has beside the one that they show.
 """
 
 import math
@@ -19,20 +20,20 @@ _SPREAD_CONFIDENCE = 0.8  # each end of the range is passed by the truth one tim
 _NUM_SPREADS = 128  # nodes of an average over spreads: right to 0.001
 
 
-def p_of_difference(differences: Sequence[float]) -> float | None:
+def p_of_difference(differences: Sequence[float], added: float = 0.0) -> float | None:
     """Two-sided p-value of a mean of 0; below 0.05 exactly where the 95 % interval excludes 0. Null without spread."""
-    error = _standard_error(differences)
+    error = _standard_error(differences, added)
     if error is None:
         return None
     return 2 * _t_below(len(differences) - 1, -abs(mean(differences)) / error)
 
 
-def p_of_equality(differences: Sequence[float], size: float) -> float | None:
+def p_of_equality(differences: Sequence[float], size: float, added: float = 0.0) -> float | None:
     """The larger p-value of the two one-sided tests that the mean is beyond -size and beyond +size (Schuirmann 1987).
 
     Below 0.05 exactly where the 90 % interval lies inside (-size, +size). Null without spread.
     """
-    error = _standard_error(differences)
+    error = _standard_error(differences, added)
     if error is None:
         return None
     return _t_below(len(differences) - 1, (abs(mean(differences)) - size) / error)
@@ -118,13 +119,15 @@ def seeds_for(size: float, sd: float, level: float = LEVEL) -> int:
     return num_seeds
 
 
-def seeds_needed(differences: Sequence[float], size: float, level: float = LEVEL) -> tuple[int, int] | None:
+def seeds_needed(
+    differences: Sequence[float], size: float, level: float = LEVEL, added: float = 0.0
+) -> tuple[int, int] | None:
     """How many seeds, in all and more than there are, would tell a true difference of `size` with 80 % power.
 
     A range, for the spread of a few seeds is uncertain itself: the ends of its 80 % chi-square interval. Depends on the
-    observed spread and not on the observed difference. Null without spread.
+    observed spread and not on the observed difference. What is `added` shrinks with the seeds too. Null without spread.
     """
-    error = _standard_error(differences)
+    error = _standard_error(differences, added)
     if error is None:
         return None
     sd = error * math.sqrt(len(differences))
@@ -132,10 +135,10 @@ def seeds_needed(differences: Sequence[float], size: float, level: float = LEVEL
     return low, high
 
 
-def _standard_error(differences: Sequence[float]) -> float | None:
+def _standard_error(differences: Sequence[float], added: float) -> float | None:
     """Of the mean; null where all seeds differ by the same amount, as independent runs do not: copies, say."""
     sd = sample_sd(differences) if len(set(differences)) > 1 else None
-    return sd / math.sqrt(len(differences)) if sd else None
+    return math.sqrt(sd**2 / len(differences) + added) if sd else None
 
 
 def _t_below(degrees: int, t: float) -> float:

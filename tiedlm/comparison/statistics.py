@@ -38,17 +38,20 @@ def paired_difference(values: Sequence[float], baseline: Sequence[float], confid
     return PairedDifference(differences, mean(differences), t_interval(differences, confidence))
 
 
-def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Student's t-interval of the mean of independent, roughly normal values; null for a single value."""
+def t_interval(values: Sequence[float], confidence: float = 0.95, added: float = 0.0) -> Interval | None:
+    """Student's t-interval of the mean of independent, roughly normal values; null for a single value.
+
+    `added` is a variance that the mean has beside the one that the values show.
+    """
     sd, centre = sample_sd(values), mean(values)
     if sd is None:
         return None
-    if sd == 0:
+    if sd == 0 and added == 0:
         return centre, centre
     from scipy.special import stdtrit  # the t quantile alone: a tenth of the import time of scipy.stats
 
     quantile = float(stdtrit(len(values) - 1, 0.5 + confidence / 2))
-    half = quantile * sd / math.sqrt(len(values))
+    half = quantile * math.sqrt(sd**2 / len(values) + added)
     return centre - half, centre + half
 
 

@@ -86,11 +86,14 @@ def statements(finished: FinishedRuns, num_failures: int = 0) -> list[str]:
         said = [_nothing_to_compare(finished.variants_of_file, finished.baseline)]
     if len(said) > 1:
         said.append(_roles(on_test))
-    if num_failures == 1:
-        said.append("one run failed and stands in no figure")
-    elif num_failures:
-        said.append(f"{num_failures} runs failed and stand in no figure")
-    return said
+    return [*said, *failures_in_words(num_failures)]
+
+
+def failures_in_words(count: int) -> list[str]:
+    """ "one run failed and stands in no figure"; nothing where none did."""
+    if not count:
+        return []
+    return ["one run failed and stands in no figure" if count == 1 else f"{count} runs failed and stand in no figure"]
 
 
 def _roles(differences: Sequence[Difference]) -> str:
@@ -107,11 +110,14 @@ def _roles(differences: Sequence[Difference]) -> str:
 
 def _outlook(difference: Difference, size: float) -> str:
     """How many seeds would tell, where it cannot be told yet."""
-    if difference.seeds_needed is None:
-        return ""
-    low, high = difference.seeds_needed
+    return f", and {seeds_needed_in_words(difference.seeds_needed, size)}" if difference.seeds_needed else ""
+
+
+def seeds_needed_in_words(needed: tuple[int, int], size: float) -> str:
+    """ "6 to 20 seeds would tell a difference of 0.01"."""
+    low, high = needed
     count = rounded(low) if low == high else f"{rounded(low)} to {rounded(high)}"
-    return f", and {count} seeds would tell a difference of {size:g}"
+    return f"{count} seeds would tell a difference of {size:g}"
 
 
 def _nothing_to_compare(finished: Sequence[str], baseline: str) -> str:

@@ -1,0 +1,153 @@
+"""The comparison of an experiment with parts: as it was stored, or made anew from its runs. Free of torch."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiedlm.comparison.answer import Outcome, answer, read_outcomes
+from tiedlm.comparison.comparison import Comparison, Pending, store_comparison
+from tiedlm.comparison.parts.budgets import measure_budgets
+from tiedlm.comparison.parts.document import Budgets, PartComparison, PartsComparison, Recipes
+from tiedlm.comparison.parts.question import Part, PartsQuestion, digest
+from tiedlm.comparison.parts.recipes import measure_recipes
+from tiedlm.comparison.parts.statements import budget_statements, recipe_statements
+from tiedlm.comparison.parts.stored import stored_parts_comparison
+from tiedlm.comparison.verdict import Conditions, conditions_in_words, failures_in_words
+from tiedlm.errors import RunError
+from tiedlm.run.folder import parse_record
+from tiedlm.run.result import RunFailure, RunResult
+
+_NOTHING = "No run has finished: there is nothing to compare."
+
+
+@dataclass(frozen=True)
+class FinishedPart:
+    """A part with its own comparison, and the outcomes of all its runs, also of those that only judge."""
+
+    part: Part
+    comparison: Comparison
+    outcomes: Sequence[Outcome]
+
+    def results(self) -> list[RunResult]:
+        """Of all runs that have finished."""
+        return [
+            parse_record(outcome.content, outcome.file, RunResult)
+            for outcome in self.outcomes
+            if outcome.file == outcome.folder.result_file
+        ]
+
+    def failures(self) -> Iterator[RunFailure]:
+        """Of its own comparison, then of the runs that only judge."""
+        yield from self.comparison.failures
+        judging = {folder.failure_file for folder in self.part.judging.values() if not folder.result_file.is_file()}
+        for outcome in self.outcomes:
+            if outcome.file in judging:
+                yield parse_record(outcome.content, outcome.file, RunFailure)
+
+    def pending(self) -> Iterator[Pending]:
+        """The same of what has neither finished nor failed."""
+        yield from self.comparison.pending
+        ended = {outcome.folder.path for outcome in self.outcomes}
+        for (variant, seed), folder in self.part.judging.items():
+            if folder.path not in ended:
+                yield Pending(variant=variant, seed=seed)
+
+
+def answer_parts(parts: Sequence[Part], question: PartsQuestion, home: Path | None) -> PartsComparison:
+    """The comparison stored in `home`, the experiment's folder, where it is of the very same files, else a new one.
+
+    Each part's own comparison is answered and stored in its folder, of the runs of the experiment's seeds alone. Raises
+    RunError where a result cannot be read, ConfigError where runs are not alike.
+    """
+    outcomes = {part.name: read_outcomes([*part.folders, *part.judging.values()]) for part in parts}
+    sources = {"question": digest(question, parts), **sources_of_parts(outcomes)}
+    stored = stored_parts_comparison(home)
+    if stored is not None and stored.sources == sources and _has_every_analysis(stored):
+        return stored
+    finished = [
+        FinishedPart(part, answer(part.folders, part.question, part.home), outcomes[part.name]) for part in parts
+    ]
+    made = join(finished, question).model_copy(update={"sources": sources})
+    if home is not None and any(part.comparison for part in made.parts):
+        with suppress(RunError):  # it is as true without being kept, in a folder that cannot be written to
+            store_comparison(made, home)
+    return made
+
+
+def sources_of_parts(outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, str]:
+    """SHA-256 of every result and failure, as "default/tied/seed-0/result.json"."""
+    return {f"{part}/{outcome.key}": outcome.sha256 for part, each in outcomes.items() for outcome in each}
+
+
+def _has_every_analysis(stored: PartsComparison) -> bool:
+    return all(part.comparison is None or part.comparison.has_every_analysis for part in stored.parts)
+
+
+def join(finished: Sequence[FinishedPart], question: PartsQuestion) -> PartsComparison:
+    """What the parts say together."""
+    comparisons = {each.part.name: each.comparison for each in finished}
+    results = {each.part.name: each.results() for each in finished}
+    measured = _measured(finished, question, comparisons, results)
+    failures = [(each.part.name, failure) for each in finished for failure in each.failures()]
+    pending = [(each.part.name, run) for each in finished for run in each.pending()]
+    baseline, size = question.baseline, question.smallest_worthwhile
+    if isinstance(measured, Recipes):
+        said = recipe_statements(measured, baseline, size)
+    else:
+        said = budget_statements(measured, baseline, size)
+    said += failures_in_words(len(failures))
+    conditions = _conditions(finished, question, results)
+    return PartsComparison(
+        experiment=question.name,
+        baseline=baseline,
+        primary=question.primary,
+        smallest_worthwhile=size,
+        seeds=list(question.seeds),
+        verdict=f"{conditions_in_words(conditions, not pending)}: {'; '.join(said)}." if conditions else _NOTHING,
+        statements=said if conditions else [],
+        conditions=conditions,
+        recipes=measured if isinstance(measured, Recipes) else None,
+        budgets=measured if isinstance(measured, Budgets) else None,
+        parts=[
+            PartComparison(
+                part=each.part.name,
+                settings=dict(each.part.settings),
+                comparison=each.comparison if each.comparison.variants else None,
+            )
+            for each in finished
+        ],
+        failures=[failure for _, failure in failures],
+        part_of_failures=[part for part, _ in failures],
+        pending=[run for _, run in pending],
+        part_of_pending=[part for part, _ in pending],
+        notes=[f"{each.part.name}: {note}" for each in finished for note in each.comparison.notes],
+    )
+
+
+def _measured(
+    finished: Sequence[FinishedPart],
+    question: PartsQuestion,
+    comparisons: Mapping[str, Comparison],
+    results: Mapping[str, Sequence[RunResult]],
+) -> Recipes | Budgets:
+    if question.kind == "recipes":
+        settings: dict[str, Mapping[str, Any]] = {each.part.name: each.part.settings for each in finished}
+        return measure_recipes(comparisons, settings, results, question.choosing, question.judging)
+    factors = {each.part.name: each.part.budget for each in finished}
+    return measure_budgets(comparisons, {part: factor for part, factor in factors.items() if factor is not None})
+
+
+def _conditions(
+    finished: Sequence[FinishedPart], question: PartsQuestion, results: Mapping[str, Sequence[RunResult]]
+) -> Conditions | None:
+    """Of the runs of the parts' own comparisons; recipes are counted, where one is in words with every verdict."""
+    runs = [
+        run for each in finished for run in results[each.part.name] if (run.variant, run.seed) not in each.part.judging
+    ]
+    conditions = Conditions.of(runs)
+    if conditions is None or question.kind == "budgets":
+        return conditions
+    count = len(finished)
+    return conditions.model_copy(update={"recipe": f"{count} recipes" if count > 1 else "one recipe"})
