@@ -8,10 +8,11 @@ import typer
 
 from . import completion, options
 from .help import examples
-from .output import print_json
+from .show import show
 
 if TYPE_CHECKING:
     from tiedlm.comparison.comparison import Comparison
+    from tiedlm.report.formats.document import Document
 
 app = options.new_app()
 
@@ -65,7 +66,7 @@ def compare(
     if folders:
         _refuse_changes(settings, device, fresh, dry_run)
         gathered = _gathered(folders, baseline, primary, smallest_worthwhile)
-        _print(gathered, details, as_json, folders[0] if len(folders) == 1 else None)
+        show(gathered, details, as_json, folders[0] if len(folders) == 1 else None)
         return
     judging = {"baseline": baseline, "primary": primary, "smallest_worthwhile": smallest_worthwhile}
     changes = options.all_settings(settings, training__device=device, **judging)
@@ -74,17 +75,38 @@ def compare(
         _print_forecast(config, changes, runs_dir, cache, as_json)
         return
     comparison = _carried_out(config, changes, runs_dir, cache, fresh)
-    _print(comparison, details, as_json, runs_dir / comparison.experiment)
+    show(comparison, details, as_json, runs_dir / comparison.experiment)
     if comparison.failures:
         raise typer.Exit(1)
 
 
 def _gathered(
     folders: Sequence[Path], baseline: str | None, primary: str | None, smallest_worthwhile: float | None
-) -> "Comparison":
+) -> "Document":
+    """The comparison of the finished runs; of an experiment with recipes or budgets the one that is stored."""
+    if len(folders) == 1:
+        from tiedlm.comparison.parts.stored import holds_parts
+
+        if holds_parts(folders[0]):
+            return _stored_parts(folders[0], baseline, primary, smallest_worthwhile)
     from tiedlm.comparison.gather import gather
 
     return gather(folders, baseline, primary, smallest_worthwhile)
+
+
+def _stored_parts(
+    folder: Path, baseline: str | None, primary: str | None, smallest_worthwhile: float | None
+) -> "Document":
+    """Raises ConfigError where something else is asked of it than its config asks."""
+    from tiedlm.comparison.parts.answer import load_parts_comparison
+    from tiedlm.errors import ConfigError, Problem
+
+    given = {"--baseline": baseline, "--primary": primary, "--smallest-worthwhile": smallest_worthwhile}
+    for option, value in given.items():
+        if value is not None:
+            message = "needs the config here: an experiment with recipes or budgets is judged as a whole"
+            raise ConfigError(Problem(option, message))
+    return load_parts_comparison(folder)
 
 
 def _print_forecast(config: str, changes: list[str], runs_dir: Path, cache: Path, as_json: bool) -> None:
@@ -115,23 +137,6 @@ def _carried_out(config: str, changes: list[str], runs_dir: Path, cache: Path, f
     return carry_out_and_compare(
         experiment, runs_dir=runs_dir, cache_dir=cache, fresh=fresh, talk=Talk(), show=_say_so_far
     )
-
-
-def _print(comparison: "Comparison", details: bool, as_json: bool, stored_in: Path | None) -> None:
-    if as_json:
-        print_json(comparison.model_dump(mode="json"))
-    else:
-        _show(comparison, details, stored_in)
-
-
-def _show(comparison: "Comparison", details: bool, stored_in: Path | None) -> None:
-    from tiedlm.report.formats.terminal import render_comparison
-
-    from .console import console
-    from .next_command import command_line
-
-    command = command_line("report", stored_in) if stored_in and comparison.variants else ""  # else it has no figures
-    render_comparison(comparison, console(), details, stored_in=stored_in, command=command)
 
 
 def _say_so_far(comparison: "Comparison") -> None:

@@ -6,12 +6,15 @@ from pathlib import Path
 from tiedlm.api.arguments import check_seed
 from tiedlm.api.comparison import Comparison
 from tiedlm.api.messages import python_names
+from tiedlm.api.parts_comparison import PartsComparison
 from tiedlm.api.settings import ConfigSource, Overrides, as_config, as_path, as_settings, cache_folder
 from tiedlm.api.trained_run import TrainedRun
 from tiedlm.comparison.comparison import COMPARISON_FILE
 from tiedlm.comparison.comparison import Comparison as Document
 from tiedlm.comparison.comparison import load_comparison as load_stored
 from tiedlm.comparison.gather import gather
+from tiedlm.comparison.parts.answer import load_parts_comparison
+from tiedlm.comparison.parts.stored import holds_parts
 from tiedlm.config.find import find_packaged
 from tiedlm.errors import ConfigError, Problem
 from tiedlm.experiment.reading import load_experiment
@@ -64,15 +67,18 @@ def compare(
 
 
 @python_names()
-def load_comparison(folder: str | Path) -> Comparison:
+def load_comparison(folder: str | Path) -> Comparison | PartsComparison:
     """The comparison of the finished runs in an experiment's folder; nothing is trained.
 
-    Where only comparison.json is there, without the runs, it is that one. Raises ConfigError.
+    Where only comparison.json is there, without the runs, it is that one; of an experiment with recipes or budgets it
+    is the one that is stored. Raises ConfigError.
     """
     place = as_path(folder)
     if not place.is_dir():
         message = "no such folder; give an experiment's, as in runs/quickstart"
         raise ConfigError(Problem("", message), source=str(folder))
+    if holds_parts(place):
+        return PartsComparison(load_parts_comparison(place), place)
     if (place / COMPARISON_FILE).is_file() and not run_folders(place):
         return Comparison(load_stored(place), [place])
     return Comparison(gather([place]), [place])

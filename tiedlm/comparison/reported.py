@@ -4,16 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison, load_comparison
+from tiedlm.comparison.parts.answer import load_parts_comparison
+from tiedlm.comparison.parts.document import PartsComparison
+from tiedlm.comparison.parts.stored import holds_parts
 from tiedlm.comparison.pooling import check_stored_alike
 from tiedlm.run.find import holds_runs
 
 
-def reported(folders: Sequence[Path]) -> Comparison:
+def reported(folders: Sequence[Path]) -> Comparison | PartsComparison:
     """What is stored in the folder of one experiment, else the comparison of the finished runs in the folders.
 
     Raises ConfigError where nothing is stored, no run is finished, or the runs are not alike.
     """
     first = folders[0]
+    if len(folders) == 1 and holds_parts(first):
+        return _reported_parts(first)
     if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not holds_runs(first)):
         comparison = load_comparison(first)
         check_stored_alike(comparison)
@@ -21,3 +26,11 @@ def reported(folders: Sequence[Path]) -> Comparison:
     from tiedlm.comparison.gather import gather
 
     return gather(folders)
+
+
+def _reported_parts(folder: Path) -> PartsComparison:
+    document = load_parts_comparison(folder)
+    for part in document.parts:
+        if part.comparison is not None:
+            check_stored_alike(part.comparison)
+    return document
