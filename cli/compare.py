@@ -8,10 +8,10 @@ import typer
 
 from . import completion, options
 from .help import examples
-from .output import print_json
+from .show import show
 
 if TYPE_CHECKING:
-    from tiedlm.comparison.comparison import Comparison
+    from tiedlm.report.formats.document import Document
 
 app = options.new_app()
 
@@ -64,8 +64,10 @@ def compare(
     folders, config = _sort_out(what or [], runs_dir)
     if folders:
         _refuse_changes(settings, device, fresh, dry_run)
-        gathered = _gathered(folders, baseline, primary, smallest_worthwhile)
-        _print(gathered, details, as_json, folders[0] if len(folders) == 1 else None)
+        from tiedlm.comparison.reported import compared_in
+
+        found = compared_in(folders, baseline, primary, smallest_worthwhile)
+        show(found, details, as_json, folders[0] if len(folders) == 1 else None)
         return
     judging = {"baseline": baseline, "primary": primary, "smallest_worthwhile": smallest_worthwhile}
     changes = options.all_settings(settings, training__device=device, **judging)
@@ -74,68 +76,37 @@ def compare(
         _print_forecast(config, changes, runs_dir, cache, as_json)
         return
     comparison = _carried_out(config, changes, runs_dir, cache, fresh)
-    _print(comparison, details, as_json, runs_dir / comparison.experiment)
+    show(comparison, details, as_json, runs_dir / comparison.experiment)
     if comparison.failures:
         raise typer.Exit(1)
-
-
-def _gathered(
-    folders: Sequence[Path], baseline: str | None, primary: str | None, smallest_worthwhile: float | None
-) -> "Comparison":
-    from tiedlm.comparison.gather import gather
-
-    return gather(folders, baseline, primary, smallest_worthwhile)
 
 
 def _print_forecast(config: str, changes: list[str], runs_dir: Path, cache: Path, as_json: bool) -> None:
     """What the plan would take; nothing is carried out."""
     from tiedlm.experiment.equal_variants import equal_variants
-    from tiedlm.experiment.expand import expand
-    from tiedlm.experiment.plan import plan
-    from tiedlm.experiment.plan_tuning import plan_tuning
-    from tiedlm.experiment.reading import load_experiment
+    from tiedlm.experiment.parts import load_plan
+    from tiedlm.experiment.what_to_do import what_to_do
     from tiedlm.talk import Talk
 
     from .dry_run import print_forecast
 
-    experiment = expand(load_experiment(config, changes), runs_dir, cache)
-    for sentence in equal_variants(experiment):
+    planned = what_to_do(load_plan(config, changes), runs_dir, cache)
+    for sentence in dict.fromkeys(line for experiment in planned.experiments for line in equal_variants(experiment)):
         Talk().say_wrapped(sentence)
-    runs = [*plan_tuning(experiment, runs_dir), *plan(experiment, runs_dir)]
-    waiting = [run.directory for run in plan(experiment, runs_dir)] if experiment.waits_for_tuning else []
-    print_forecast(runs, cache, as_json, waiting)
+    print_forecast(planned.runs, cache, as_json, planned.waiting)
 
 
-def _carried_out(config: str, changes: list[str], runs_dir: Path, cache: Path, fresh: bool) -> "Comparison":
-    from tiedlm.experiment.reading import load_experiment
+def _carried_out(config: str, changes: list[str], runs_dir: Path, cache: Path, fresh: bool) -> "Document":
+    from tiedlm.experiment.parts import load_plan
 
-    experiment = load_experiment(config, changes)
-    from tiedlm.comparison.compare import compare as carry_out_and_compare  # once the config is known to be right
+    loaded = load_plan(config, changes)
+    from tiedlm.comparison.carry_out import carry_out_and_compare  # once the config is known to be right
     from tiedlm.talk import Talk
 
-    return carry_out_and_compare(
-        experiment, runs_dir=runs_dir, cache_dir=cache, fresh=fresh, talk=Talk(), show=_say_so_far
-    )
+    return carry_out_and_compare(loaded, runs_dir=runs_dir, cache_dir=cache, fresh=fresh, talk=Talk(), show=_say_so_far)
 
 
-def _print(comparison: "Comparison", details: bool, as_json: bool, stored_in: Path | None) -> None:
-    if as_json:
-        print_json(comparison.model_dump(mode="json"))
-    else:
-        _show(comparison, details, stored_in)
-
-
-def _show(comparison: "Comparison", details: bool, stored_in: Path | None) -> None:
-    from tiedlm.report.formats.terminal import render_comparison
-
-    from .console import console
-    from .next_command import command_line
-
-    command = command_line("report", stored_in) if stored_in and comparison.variants else ""  # else it has no figures
-    render_comparison(comparison, console(), details, stored_in=stored_in, command=command)
-
-
-def _say_so_far(comparison: "Comparison") -> None:
+def _say_so_far(comparison: "Document") -> None:
     """Say on stderr how it stands: stdout gets the final comparison alone."""
     from tiedlm.report.figures.so_far import so_far
     from tiedlm.talk import Talk

@@ -8,10 +8,11 @@ import typer
 
 from . import options
 from .help import examples
-from .output import print_file, print_json
+from .output import print_file
+from .show import show
 
 if TYPE_CHECKING:
-    from tiedlm.comparison.comparison import Comparison
+    from tiedlm.report.formats.document import Document
 
 app = options.new_app()
 
@@ -59,25 +60,13 @@ def report(
     _refuse_two_documents(files, as_json)
     found = find_folders(folders or [], runs_dir, Talk())
     _refuse_a_place_that_is_taken(files, found)
-    comparison = reported(found)
+    document = reported(found)
     if plots is not None:
-        _write_plots(comparison, plots)
+        _write_plots(document, plots)
     for option, file in files.items():
-        _write(_WRITERS[option](comparison), file)
-    if as_json:
-        print_json(comparison.model_dump(mode="json"))
-    elif not files and plots is None:
-        _show(comparison, details, found[0] if len(found) == 1 else None)
-
-
-def _show(comparison: "Comparison", details: bool, stored_in: Path | None) -> None:
-    from tiedlm.report.formats.terminal import render_comparison
-
-    from .console import console
-    from .next_command import command_line
-
-    command = command_line("report", stored_in) if stored_in else ""
-    render_comparison(comparison, console(), details, stored_in=stored_in, command=command)
+        _write(_written(document, option), file)
+    if as_json or (not files and plots is None):
+        show(document, details, as_json, found[0] if len(found) == 1 else None)
 
 
 def _refuse_two_documents(files: Mapping[str, Path], as_json: bool) -> None:
@@ -116,44 +105,27 @@ def _write(text: str, file: Path) -> None:
     Talk().say(f"written: {file}")
 
 
-def _write_plots(comparison: "Comparison", folder: Path) -> None:
-    from tiedlm.report.formats.plots import write_plots
+def _write_plots(document: "Document", folder: Path) -> None:
+    from tiedlm.report.formats.document import charts_of
+    from tiedlm.report.formats.plots import write_charts
     from tiedlm.talk import Talk
 
-    for path in write_plots(comparison, folder):
+    for path in write_charts(charts_of(document), folder):
         Talk().say(f"written: {path}")
 
 
-def _html(comparison: "Comparison") -> str:
-    from tiedlm.report.formats.html import comparison_html
+def _written(document: "Document", option: str) -> str:
+    """The document in the format of an option."""
+    from tiedlm.report.formats import document as formats
 
-    return comparison_html(comparison)
-
-
-def _markdown(comparison: "Comparison") -> str:
-    from tiedlm.report.formats.markdown import comparison_markdown
-
-    return comparison_markdown(comparison)
-
-
-def _csv(comparison: "Comparison") -> str:
-    from tiedlm.report.formats.csv import comparison_csv
-
-    return comparison_csv(comparison)
-
-
-def _latex(comparison: "Comparison") -> str:
-    from tiedlm.report.formats.latex import comparison_latex
-
-    return comparison_latex(comparison)
+    writers: Mapping[str, Callable[[Document], str]] = {
+        "--html": formats.as_html,
+        "--markdown": formats.as_markdown,
+        "--csv": formats.as_csv,
+        "--latex": formats.as_latex,
+    }
+    return writers[option](document)
 
 
 _STORED = (".json", ".jsonl", ".npz", ".pt", ".safetensors", ".yaml")
 """How the names of files end that an experiment's folder is made of."""
-
-_WRITERS: Mapping[str, Callable[["Comparison"], str]] = {
-    "--html": _html,
-    "--markdown": _markdown,
-    "--csv": _csv,
-    "--latex": _latex,
-}

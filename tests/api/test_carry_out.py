@@ -12,6 +12,7 @@ import tiedlm
 from cli.main import main
 from tests.support.in_process import in_this_process
 from tests.support.small_runs import Heard, small_config
+from tiedlm.api.comparison import Comparison
 from tiedlm.comparison.comparison import COMPARISON_FILE
 from tiedlm.config.file import read_config
 
@@ -39,6 +40,7 @@ def test_a_comparison_is_that_of_the_command(home: Path, capsys: Any) -> None:
     folder = home / "runs" / "small"
     again = tiedlm.compare(home / "small.yaml", SEEDS, runs_dir=home / "runs")
     loaded = tiedlm.load_comparison(folder)
+    assert isinstance(loaded, tiedlm.Comparison)
     config: list[str | Path] = ["compare", home / "small.yaml", "--set", "seeds=[0, 1]", "--runs-dir", home / "runs"]
     assert printed(capsys, *config) == again.to_dict()
     assert printed(capsys, "compare", folder) == loaded.to_dict() == tiedlm.compare(folder).to_dict()
@@ -77,6 +79,7 @@ def test_without_training_what_is_missing_is_pending(home: Path, tmp_path: Path)
 def test_a_stored_comparison_is_loaded_without_its_runs(home: Path, tmp_path: Path) -> None:
     (tmp_path / COMPARISON_FILE).write_bytes((home / "runs" / "small" / COMPARISON_FILE).read_bytes())
     loaded = tiedlm.load_comparison(tmp_path)
+    assert isinstance(loaded, tiedlm.Comparison)
     assert loaded.to_dict() == tiedlm.load_comparison(home / "runs" / "small").to_dict()
     with pytest.raises(tiedlm.ConfigError, match="the run tied, seed 0, is not in"):
         loaded.run("tied")
@@ -103,6 +106,7 @@ def test_it_speaks_on_stderr_and_only_when_asked_to(progress: bool, tmp_path: Pa
     config = small_config(tmp_path, "{type: byte}", "{type: bpe, vocab_size: 9_000}")
     comparison = tiedlm.compare(config, runs_dir=tmp_path / "runs", progress=progress)
     out, err = capfd.readouterr()
+    assert isinstance(comparison, Comparison)
     assert out == "" and comparison.variants == ["tied", "untied"]
     assert ("asked for 9,000 types" in err) if progress else err == ""
 

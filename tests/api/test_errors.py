@@ -58,7 +58,9 @@ def _other_run() -> object:
 
 
 def _shown() -> tiedlm.Comparison:
-    return tiedlm.load_comparison("shown")
+    loaded = tiedlm.load_comparison("shown")
+    assert isinstance(loaded, tiedlm.Comparison)
+    return loaded
 
 
 @pytest.fixture(scope="module")

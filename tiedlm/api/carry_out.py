@@ -6,15 +6,18 @@ from pathlib import Path
 from tiedlm.api.arguments import check_seed
 from tiedlm.api.comparison import Comparison
 from tiedlm.api.messages import python_names
+from tiedlm.api.parts_comparison import PartsComparison
 from tiedlm.api.settings import ConfigSource, Overrides, as_config, as_path, as_settings, cache_folder
 from tiedlm.api.trained_run import TrainedRun
 from tiedlm.comparison.comparison import COMPARISON_FILE
 from tiedlm.comparison.comparison import Comparison as Document
 from tiedlm.comparison.comparison import load_comparison as load_stored
 from tiedlm.comparison.gather import gather
+from tiedlm.comparison.parts.document import PartsComparison as PartsDocument
+from tiedlm.comparison.parts.stored import kind_of, load_parts_comparison
+from tiedlm.comparison.reported import compared_in
 from tiedlm.config.find import find_packaged
 from tiedlm.errors import ConfigError, Problem
-from tiedlm.experiment.reading import load_experiment
 from tiedlm.run.folder import run_folders
 from tiedlm.run.layout import Layout, Run
 from tiedlm.talk import SILENT, Talk
@@ -34,7 +37,7 @@ def compare(
     runs_dir: str | Path = "runs",
     cache_dir: str | Path | None = None,
     progress: bool = False,
-) -> Comparison:
+) -> Comparison | PartsComparison:
     """Train the runs of a config that are missing and compare all of them; of folders, compare the finished runs.
 
     `what` is a config (a file, the name of a packaged one, or a mapping), or the folder of an experiment or of a run,
@@ -44,35 +47,38 @@ def compare(
     folders = _folders(what)
     if folders:
         _refuse_changes(overrides=overrides, device=device, fresh=fresh)
-        return Comparison(gather(folders, baseline, primary, smallest_worthwhile), folders)
-    from tiedlm.comparison.compare import compare as carry_out_and_compare
-    from tiedlm.comparison.compare import compare_finished
+        return _shown(compared_in(folders, baseline, primary, smallest_worthwhile), folders)
+    from tiedlm.comparison.carry_out import carry_out_and_compare, compare_what_is_finished
+    from tiedlm.experiment.parts import load_plan
 
     judging = {"baseline": baseline, "primary": primary, "smallest_worthwhile": smallest_worthwhile}
     settings = _all_settings(overrides, {"training.device": device, **judging})
     assert isinstance(what, str | Path | Mapping)  # else there are folders
-    experiment = load_experiment(as_config(what), settings)
+    loaded = load_plan(as_config(what), settings)
     places = {"runs_dir": as_path(runs_dir), "cache_dir": cache_folder(cache_dir)}
     talk = Talk() if progress else SILENT
     if train:
-        found = carry_out_and_compare(experiment, **places, fresh=fresh, talk=talk, show=_saying(talk))
+        found = carry_out_and_compare(loaded, **places, fresh=fresh, talk=talk, show=_saying(talk))
     elif fresh:
         raise ConfigError(Problem("fresh=True", "starts the runs again, and train=False trains none"))
     else:
-        found = compare_finished(experiment, **places)
-    return Comparison(found, [Layout(places["runs_dir"] / experiment.name).experiment_dir])
+        found = compare_what_is_finished(loaded, **places)
+    return _shown(found, [Layout.of(places["runs_dir"], loaded.name).experiment_dir])
 
 
 @python_names()
-def load_comparison(folder: str | Path) -> Comparison:
+def load_comparison(folder: str | Path) -> Comparison | PartsComparison:
     """The comparison of the finished runs in an experiment's folder; nothing is trained.
 
-    Where only comparison.json is there, without the runs, it is that one. Raises ConfigError.
+    Where only comparison.json is there, without the runs, it is that one; of an experiment with recipes or budgets it
+    is the one that is stored. Raises ConfigError.
     """
     place = as_path(folder)
     if not place.is_dir():
         message = "no such folder; give an experiment's, as in runs/quickstart"
         raise ConfigError(Problem("", message), source=str(folder))
+    if kind_of(place) == "parts":
+        return PartsComparison(load_parts_comparison(place), place)
     if (place / COMPARISON_FILE).is_file() and not run_folders(place):
         return Comparison(load_stored(place), [place])
     return Comparison(gather([place]), [place])
@@ -111,7 +117,11 @@ def train(
     return TrainedRun(run.directory, device=device, cache_dir=cache, progress=progress)
 
 
-def _saying(talk: Talk) -> Callable[[Document], None]:
+def _shown(found: Document | PartsDocument, folders: Sequence[Path]) -> Comparison | PartsComparison:
+    return PartsComparison(found, folders[0]) if isinstance(found, PartsDocument) else Comparison(found, list(folders))
+
+
+def _saying(talk: Talk) -> Callable[[Document | PartsDocument], None]:
     """Says the verdict so far."""
     return lambda so_far: talk.say(so_far.verdict)
 

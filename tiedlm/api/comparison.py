@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tiedlm.api.shown import Shown
 from tiedlm.comparison.comparison import Comparison as Document
 from tiedlm.errors import ConfigError, Problem
 from tiedlm.report.formats.frame import FrameOf, comparison_frame
@@ -15,35 +16,22 @@ if TYPE_CHECKING:
     from tiedlm.api.trained_run import TrainedRun
 
 
-class Comparison:
+class Comparison(Shown):
     """What `tiedlm.compare` and `tiedlm.load_comparison` return. A notebook shows it as a table.
 
     `document` holds everything under the names of `tiedlm compare --json`, as frozen pydantic models.
     """
+
+    document: Document
 
     def __init__(self, document: Document, folders: Sequence[Path]) -> None:
         self.document = document
         self._folders = tuple(folders)
 
     @property
-    def experiment(self) -> str:
-        """The name of the experiment."""
-        return self.document.experiment
-
-    @property
     def variants(self) -> list[str]:
         """The names of the variants of which a run has finished."""
         return [variant.name for variant in self.document.variants]
-
-    @property
-    def baseline(self) -> str:
-        """The variant that the others are compared with."""
-        return self.document.baseline
-
-    @property
-    def verdict(self) -> str:
-        """One sentence: the conditions, then what is said of each variant."""
-        return self.document.verdict
 
     @property
     def failures(self) -> list[str]:
@@ -83,45 +71,9 @@ class Comparison:
         """
         return comparison_frame(self.document, of)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The document of `tiedlm compare --json`."""
-        return self.document.model_dump(mode="json")
-
-    def to_html(self) -> str:
-        """A page with charts, as `tiedlm report --html` writes it."""
-        from tiedlm.report.formats.html import comparison_html
-
-        return comparison_html(self.document)
-
-    def to_markdown(self) -> str:
-        """As `tiedlm report --markdown` writes it."""
-        from tiedlm.report.formats.markdown import comparison_markdown
-
-        return comparison_markdown(self.document)
-
-    def to_latex(self) -> str:
-        """As `tiedlm report --latex` writes it."""
-        from tiedlm.report.formats.latex import comparison_latex
-
-        return comparison_latex(self.document)
-
-    def to_csv(self) -> str:
-        """As `tiedlm report --csv` writes it."""
-        from tiedlm.report.formats.csv import comparison_csv
-
-        return comparison_csv(self.document)
-
-    def __str__(self) -> str:
-        return self.verdict
-
     def __repr__(self) -> str:
         seeds = {seed for variant in self.document.variants for seed in variant.seeds}
         return f"<tiedlm.Comparison {self.experiment}: {', '.join(self.variants)}; seeds {sorted(seeds)}>"
-
-    def _repr_html_(self) -> str:
-        from tiedlm.report.formats.notebook import comparison_fragment
-
-        return comparison_fragment(self.document)
 
 
 def _runs_in(place: Path) -> list[RunFolder]:

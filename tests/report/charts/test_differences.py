@@ -28,4 +28,4 @@ def test_the_side_of_zero_says_whom_it_favours() -> None:
     chart = difference_chart(example_comparison())
     assert chart is not None
     assert (chart.below, chart.above) == ("favours the variant", "favours untied")
-    assert all(estimate.middle < 0 for estimate in chart.estimates), "tied is better in the example"
+    assert all((estimate.middle or 0) < 0 for estimate in chart.estimates), "tied is better in the example"

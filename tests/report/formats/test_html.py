@@ -4,14 +4,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, run_result, runs, summarize
+from tests.support.html_pages import ReadPage
 from tiedlm.comparison.comparison import Comparison, store_comparison
 from tiedlm.report.charts.chart import Estimate
 from tiedlm.report.charts.differences import chart_of_estimates
@@ -24,43 +23,10 @@ from tiedlm.report.sections.section import Section
 from tiedlm.run.result import RunFailure
 
 HOSTILE = "</style></title><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\"'\u202e"
-VOID = {"meta"}
 
 
-@dataclass
-class Read(HTMLParser):
-    """What a page holds; every element must be closed in its place."""
-
-    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
-    text: str = ""
-    open_tags: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Begin."""
-        super().__init__(convert_charrefs=True)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note it."""
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open_tags.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Check that it was the last one opened."""
-        assert self.open_tags.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        """Keep it, but for the style sheet."""
-        if self.open_tags and self.open_tags[-1] != "style":
-            self.text += data.replace("\xa0", " ")
-
-
-def read(comparison: Comparison, *sections: Section) -> Read:
-    page = Read()
-    page.feed(comparison_html(comparison, sections or SECTIONS))
-    page.close()
-    assert page.open_tags == []
-    return page
+def read(comparison: Comparison, *sections: Section) -> ReadPage:
+    return ReadPage.of(comparison_html(comparison, sections or SECTIONS))
 
 
 def with_curves(name: str = "tied") -> Comparison:
@@ -118,7 +84,7 @@ def test_the_links_at_the_top_lead_somewhere() -> None:
     assert {f"#{place}" for place in places} == {*links}
 
 
-def drawn(page: Read) -> set[str | None]:
+def drawn(page: ReadPage) -> set[str | None]:
     return {attributes["aria-label"] for tag, attributes in page.tags if tag == "svg"}
 
 

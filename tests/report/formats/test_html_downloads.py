@@ -38,6 +38,6 @@ def test_they_are_what_the_command_writes_to_the_last_byte(
 def test_a_document_too_large_for_the_page_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     comparison = example_comparison()
     monkeypatch.setattr(html_downloads, "LARGEST", len(comparison_csv(comparison, ()).encode()))
-    shown = html_downloads.downloads(comparison, ())
+    shown = html_downloads.downloads("example", comparison_csv(comparison, ()), comparison.model_dump(mode="json"))
     assert [*downloaded(shown)] == ["example.csv"]
     assert re.search(r"JSON \(\d+ KiB, too large for this page: <code>report --json</code>\)", shown)

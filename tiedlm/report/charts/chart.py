@@ -1,7 +1,8 @@
-"""Charts as data, for SVG and matplotlib to draw: curves, intervals, stacked bars."""
+"""Charts as data, for SVG and matplotlib to draw: curves, intervals, trends, stacked bars."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tiedlm.comparison.verdict import rounded
 
@@ -42,20 +43,29 @@ class CurveChart:
     x_words: Callable[[float], str] = field(default=lambda value: rounded(round(value)))
 
 
+Mark = Literal["dot", "ring", "square", "left", "right", "up", "down", "diamond"]
+"""What stands at an estimate's value: triangles point to the side favoured, a diamond is as wide as its interval."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A value with its interval, and the value of each seed behind it; `words` are both as text.
 
-    `singles_words` are the tooltips of the single values, where they have some.
+    Without a value (null) there is only its row with the words. `singles_words` are the tooltips of the single values,
+    where they have some. `whiskers` are an interval beyond `interval`, drawn as a dashed line. Estimates that follow
+    each other with one `group` stand below its name.
     """
 
     name: str
     place: int
     words: str
-    middle: float
+    middle: float | None
     interval: tuple[float, float] | None
     singles: tuple[float, ...] = ()
     singles_words: tuple[str, ...] = ()
+    mark: Mark = "dot"
+    whiskers: tuple[float, float] | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,4 +113,46 @@ class StackChart:
     unit: float = 1.0
 
 
-Chart = CurveChart | IntervalChart | StackChart
+@dataclass(frozen=True)
+class TrendPoint:
+    """A value at a place on the axis, with its interval and the value of each seed; `words` is its tooltip."""
+
+    x: float
+    middle: float
+    interval: tuple[float, float] | None
+    singles: tuple[float, ...]
+    words: str
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class TrendLine:
+    """Points of one name, and the straight line through them from the first to the last; null where there is none."""
+
+    name: str
+    place: int
+    points: tuple[TrendPoint, ...]
+    line: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class TrendChart:
+    """Values with intervals over a logarithmic axis, whose two sides of 0 have a name each."""
+
+    key: str
+    title: str
+    x_label: str
+    y_label: str
+    below: str
+    above: str
+    trends: tuple[TrendLine, ...]
+    band: Band
+    x_words: Callable[[float], str]
+
+    @property
+    def places(self) -> list[float]:
+        """Where there are points, from left to right."""
+        return sorted({point.x for trend in self.trends for point in trend.points})
+
+
+Chart = CurveChart | IntervalChart | StackChart | TrendChart

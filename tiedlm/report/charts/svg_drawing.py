@@ -2,11 +2,21 @@
 
 from itertools import accumulate
 
-from tiedlm.report.charts.chart import MOST_MARKED, Chart, Curve, CurveChart, IntervalChart, Stack, StackChart
+from tiedlm.report.charts.chart import (
+    MOST_MARKED,
+    Chart,
+    Curve,
+    CurveChart,
+    IntervalChart,
+    Stack,
+    StackChart,
+    TrendChart,
+)
 from tiedlm.report.charts.markup import Markup, element
 from tiedlm.report.charts.scale import Scale
 from tiedlm.report.charts.svg_elements import WIDE, Frame, colour, line, point, polygon, svg, text
 from tiedlm.report.charts.svg_intervals import draw_intervals
+from tiedlm.report.charts.svg_trends import draw_trends
 
 
 def draw(chart: Chart, width: int) -> Markup:
@@ -18,6 +28,8 @@ def draw(chart: Chart, width: int) -> Markup:
             return draw_intervals(chart, width)
         case StackChart():
             return _draw_stacks(chart, width)
+        case TrendChart():
+            return draw_trends(chart, width)
 
 
 def _draw_curves(chart: CurveChart, width: int) -> Markup:
@@ -109,3 +121,6 @@ def legend(chart: Chart) -> list[tuple[str, str]]:
             ]
         case IntervalChart():
             return [(f"shaded s{number}", band.name) for number, band in enumerate(chart.bands)]
+        case TrendChart():
+            named = [(colour(trend.place), trend.name) for trend in chart.trends]
+            return [*named, ("shaded s0", chart.band.name)]

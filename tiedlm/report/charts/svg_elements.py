@@ -13,6 +13,8 @@ REACH = 7
 """How near a pointer must come to a dot, in pixels."""
 LETTER = 6.6
 """About as wide as a letter of the axes' labels."""
+BOLD_LETTER = 7.4
+"""About as wide as a bold one."""
 
 
 def colour(place: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
+from tiedlm.comparison.parts.document import PartsComparison
 from tiedlm.comparison.verdict import UNIT, signed_together
 
 _SO_FAR = {
@@ -15,8 +16,13 @@ _SO_FAR = {
 }
 
 
-def so_far(comparison: Comparison) -> Iterator[str]:
-    """ "2 of 5 seeds: tied - untied = +0.126 [+0.098, +0.153] nats per token on test: tied is worse, so far."."""
+def so_far(comparison: Comparison | PartsComparison) -> Iterator[str]:
+    """What all parts say together, or of a comparison by itself, a sentence for each variant:
+
+    "2 of 5 seeds: tied - untied = +0.126 [+0.098, +0.153] nats per token on test: tied is worse, so far."."""
+    if isinstance(comparison, PartsComparison):
+        yield from (f"so far: {sentence}." for sentence in comparison.statements)
+        return
     planned = {seed for variant in comparison.variants for seed in variant.seeds}
     planned |= {run.seed for run in comparison.pending} | {run.seed for run in comparison.failures}
     on_test = [found for found in comparison.differences if found.split == "test"]

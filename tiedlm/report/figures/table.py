@@ -61,13 +61,14 @@ class Table:
     """`names` of variants or runs, and `rows` with one cell for each of them.
 
     `names_as` says how they are shown: each name a column (few names, many figures), or each name a line, with a
-    column for each row.
+    column for each row. `corner` says what the names of the lines are.
     """
 
     names: tuple[str, ...]
     rows: tuple[Row, ...]
     names_as: Literal["columns", "lines"] = "columns"
     title: str = ""
+    corner: str = ""
 
     def in_brief(self) -> "Table":
         """With the brief rows in place of those that have some."""
@@ -114,8 +115,10 @@ class Table:
         """The texts of the header and of each line, the labels indented by their depth."""
         labels = ["  " * row.depth + row.label for row in self.rows]
         if self.names_as == "columns":
-            return ["", *self.names], [[label, *row.cells] for label, row in zip(labels, self.rows, strict=True)]
-        return ["", *labels], [
+            return [self.corner, *self.names], [
+                [label, *row.cells] for label, row in zip(labels, self.rows, strict=True)
+            ]
+        return [self.corner, *labels], [
             [name, *(row.cells[index] for row in self.rows)] for index, name in enumerate(self.names)
         ]
 

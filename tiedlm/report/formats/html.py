@@ -1,16 +1,16 @@
 """A comparison as one HTML page that needs nothing beside itself: no script, no network, no fonts of its own."""
 
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.report.charts.chart import Chart
-from tiedlm.report.charts.markup import Markup, element, join, lines, void
+from tiedlm.report.charts.markup import Markup, element, join, lines
 from tiedlm.report.figures.context import context
 from tiedlm.report.figures.detail_tables import every_run_table, hashes_table, more_figures_table
 from tiedlm.report.figures.experiment_file import experiment_file, package_versions
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.figures.notes import detail_notes, how_to_read
+from tiedlm.report.formats.csv import comparison_csv
 from tiedlm.report.formats.html_components import (
     FULL,
     HALF,
@@ -24,48 +24,23 @@ from tiedlm.report.formats.html_components import (
 )
 from tiedlm.report.formats.html_downloads import downloads
 from tiedlm.report.formats.html_header import page_header
+from tiedlm.report.formats.html_page import anchors_of, html_page
 from tiedlm.report.sections.all import SECTIONS
 from tiedlm.report.sections.section import Section, main_chart
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def comparison_html(comparison: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
     """The whole document."""
-    style = files("tiedlm.report.formats").joinpath("report.css").read_text(encoding="utf-8")
     contents = dict(_contents(comparison, sections))
-    head = element(
-        "head",
-        void("meta", charset="utf-8"),
-        void("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        void("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", f"{comparison.experiment}: tied or untied"),
-        element("style", Markup(style)),
-    )
-    anchors = {title: title.lower().replace(" ", "-") for title in contents}
-    body = element(
-        "body",
-        page_header(comparison, anchors),
-        element(
-            "main",
-            *(
-                element("section", element("h2", title), content, id=anchors[title])
-                for title, content in contents.items()
-            ),
-        ),
-        element(
-            "footer",
-            element("p", "Made by tiedlm from comparison.json. The page needs no network and runs no script."),
-        ),
-    )
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+    anchors = anchors_of(contents)
+    return html_page(comparison.experiment, page_header(comparison, anchors), contents)
 
 
 def _contents(comparison: Comparison, sections: Sequence[Section]) -> Iterator[tuple[str, Markup]]:
     """Titles and contents from top to bottom, of all that has something to show."""
     if comparison.variants:
-        yield "Differences", _differences(comparison, sections)
-        table = card(scrolling_table(main_table(comparison)), downloads(comparison, sections))
+        yield "Differences", differences(comparison, sections)
+        table = card(scrolling_table(main_table(comparison)), _downloads(comparison, sections))
         yield "Figures", join(table, *bullet_list(how_to_read(comparison), "note"))
     shown = {section.title: _section(section, comparison) for section in sections}
     yield from ((title, content) for title, content in shown.items() if content)
@@ -75,6 +50,11 @@ def _contents(comparison: Comparison, sections: Sequence[Section]) -> Iterator[t
     if comparison.variants:
         yield "Every run", _every_run(comparison)
         yield "To repeat it", _repeat(comparison)
+
+
+def _downloads(comparison: Comparison, sections: Sequence[Section]) -> Markup:
+    """What `--csv` and `--json` write of a comparison."""
+    return downloads(comparison.experiment, comparison_csv(comparison, sections), comparison.model_dump(mode="json"))
 
 
 def _section(section: Section, comparison: Comparison) -> Markup:
@@ -99,7 +79,8 @@ def _charts(section: Section, charts: Sequence[Chart]) -> Iterator[Markup]:
     yield from (drawn_chart(chart, FULL) for chart in charts[count:])
 
 
-def _differences(comparison: Comparison, sections: Sequence[Section]) -> Markup:
+def differences(comparison: Comparison, sections: Sequence[Section]) -> Markup:
+    """The main chart, and how to read it."""
     chart = main_chart(comparison, sections)
     if chart is None:
         return card(note("There is no difference to show yet."))

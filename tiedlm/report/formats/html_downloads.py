@@ -1,13 +1,10 @@
 """The comparison as CSV and as JSON within the HTML page, to be saved from it without a network."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from typing import Any
 
-from tiedlm.comparison.comparison import Comparison
 from tiedlm.json_document import json_document
 from tiedlm.report.charts.markup import Markup, element, join
-from tiedlm.report.formats.csv import comparison_csv
-from tiedlm.report.sections.section import Section
 
 LARGEST = 2**20
 """A document of more bytes is not put into the page, which would be slow to open."""
@@ -15,13 +12,10 @@ LARGEST = 2**20
 _MEDIA_TYPES = {"csv": "text/csv", "json": "application/json"}
 
 
-def downloads(comparison: Comparison, sections: Sequence[Section]) -> Markup:
+def downloads(experiment: str, csv: str, document: dict[str, Any]) -> Markup:
     """A link for each document, which is what `--csv` and `--json` write to the last byte; or how to get it."""
-    documents = {
-        "csv": comparison_csv(comparison, sections),
-        "json": json_document(comparison.model_dump(mode="json")),
-    }
-    links = (_link(comparison.experiment, kind, text) for kind, text in documents.items())
+    documents = {"csv": csv, "json": json_document(document)}
+    links = (_link(experiment, kind, text) for kind, text in documents.items())
     return element("p", "The comparison as data: ", *_between(list(links)), ".", class_="note downloads")
 
 

@@ -1,6 +1,7 @@
 """The header of the HTML page: the verdict, a card for each variant, and links to all that is below."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
@@ -19,21 +20,44 @@ _LONG_HEADLINE = 120
 """A headline with more letters is set smaller."""
 
 
+@dataclass(frozen=True)
+class Headline:
+    """What a page says first: its statements with their conditions, and what a reader must know before any figure.
+
+    `names` are those of variants and the like, which stay as they are written.
+    """
+
+    experiment: str
+    names: Sequence[str]
+    statements: Sequence[str]
+    conditions: str
+    warnings: Iterable[str]
+
+
 def page_header(comparison: Comparison, anchors: Mapping[str, str]) -> Markup:
-    """The header; `anchors` maps the title of each part of the page to its id, for the links."""
-    names = [variant.name for variant in comparison.variants]
-    statements = [_sentence(said, names) for said in comparison.statements or [comparison.verdict]]
-    headline = statements[0]
+    """The header of a comparison; `anchors` maps the title of each part of the page to its id, for the links."""
     conditions = comparison.conditions
-    under = f"{conditions_in_words(conditions, not comparison.pending)}." if conditions else ""
+    headline = Headline(
+        comparison.experiment,
+        [variant.name for variant in comparison.variants],
+        comparison.statements or [comparison.verdict],
+        f"{conditions_in_words(conditions, not comparison.pending)}." if conditions else "",
+        warnings(comparison),
+    )
+    return header_of(headline, anchors, variant_cards(comparison))
+
+
+def header_of(headline: Headline, anchors: Mapping[str, str], *content: Markup) -> Markup:
+    """The first statement large, the others below it, then the content and the links."""
+    first, *others = (_sentence(said, headline.names) for said in headline.statements)
     return element(
         "header",
-        element("p", f"tiedlm · {comparison.experiment}", class_="kicker"),
-        element("h1", headline, class_="long" if len(headline) > _LONG_HEADLINE else None),
-        element("p", under, class_="conditions"),
-        *bullet_list(statements[1:]),
-        *(element("p", line, class_="warning") for line in warnings(comparison)),
-        _variant_cards(comparison),
+        element("p", f"tiedlm · {headline.experiment}", class_="kicker"),
+        element("h1", first, class_="long" if len(first) > _LONG_HEADLINE else None),
+        element("p", headline.conditions, class_="conditions"),
+        *bullet_list(others),
+        *(element("p", line, class_="warning") for line in headline.warnings),
+        *content,
         element("nav", *(element("a", title, href=f"#{anchor}") for title, anchor in anchors.items())),
     )
 
@@ -44,7 +68,7 @@ def _sentence(statement: str, names: Sequence[str]) -> str:
     return f"{(statement if begins_with_name else capitalized(statement)).rstrip('.')}."
 
 
-def _variant_cards(comparison: Comparison) -> Markup:
+def variant_cards(comparison: Comparison) -> Markup:
     """A card for each variant: its score, and one sentence."""
     sentences = variant_sentences(comparison)
     on_test = {each.variant: each for each in comparison.all_differences if each.split == "test"}

@@ -39,17 +39,22 @@ _MAX_COLUMNS = 3
 
 def comparison_latex(comparison: Comparison) -> str:
     """One `table` with its caption, or several where there are many variants, to `\\input` into any document."""
-    label = f"tab:{_label(comparison.experiment)}"
-    written = [f"% {one_line(comparison.experiment)}, by tiedlm; \\input this file"]
     notes = [*how_to_read(comparison), *main_table(comparison).reasons()]
-    for index, table in enumerate(_tables(comparison)):
-        caption = f"Table~\\ref{{{label}}}, continued." if index else escape(comparison.verdict)
+    return latex_tables(comparison.experiment, comparison.verdict, _tables(comparison), notes)
+
+
+def latex_tables(experiment: str, caption: str, tables: Sequence[Table], notes: Sequence[str]) -> str:
+    """Each table with a caption: the first with that given and the notes, the others with their own title."""
+    label = f"tab:{_label(experiment)}"
+    written = [f"% {one_line(experiment)}, by tiedlm; \\input this file"]
+    for index, table in enumerate(tables):
+        further = escape(f"{table.title}.") if table.title else f"Table~\\ref{{{label}}}, continued."
         written += [
             r"\begin{table}",
             r"\centering",
             r"\small",
             *_tabular(table),
-            rf"\caption{{{caption}}}",
+            rf"\caption{{{further if index else escape(caption)}}}",
             *([] if index else [rf"\label{{{label}}}", *_note(notes)]),
             r"\end{table}",
         ]

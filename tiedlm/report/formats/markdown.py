@@ -20,22 +20,22 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 def comparison_markdown(comparison: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
     """Verdict with its conditions, warnings, a sentence for each variant, the tables, and what they rest on."""
-    blocks = [f"**{escape(comparison.verdict)}**", *_list(warnings(comparison))]
+    blocks = [f"**{escape(comparison.verdict)}**", *list_markdown(warnings(comparison))]
     if comparison.variants:
-        blocks += _list(variant_sentences(comparison).values())
-        blocks.append(_table(main_table(comparison)))
-        blocks += _list(how_to_read(comparison))
+        blocks += list_markdown(variant_sentences(comparison).values())
+        blocks.append(table_markdown(main_table(comparison)))
+        blocks += list_markdown(how_to_read(comparison))
     for section in (section for section in sections if not section.is_appendix):
-        blocks += _list(section.remarks(comparison))
-        blocks += map(_titled_table, section.tables(comparison))
-        blocks += _list(section.notes(comparison))
-    blocks += _list(context(comparison))
+        blocks += list_markdown(section.remarks(comparison))
+        blocks += map(titled_table, section.tables(comparison))
+        blocks += list_markdown(section.notes(comparison))
+    blocks += list_markdown(context(comparison))
     return "\n\n".join(blocks) + "\n"
 
 
 def counts_markdown(models: Sequence[Mapping[str, Any]]) -> str:
     """Parameter counts by part and what tying saves; `models` as in the JSON of `count-params`."""
-    return "\n\n".join([_table(counts_table(models)), *_list(savings_of_models(models))]) + "\n"
+    return "\n\n".join([table_markdown(counts_table(models)), *list_markdown(savings_of_models(models))]) + "\n"
 
 
 def escape(text: str) -> str:
@@ -43,12 +43,12 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", one_line(text, " "))
 
 
-def _table(table: Table) -> str:
+def table_markdown(table: Table) -> str:
     """The table, and below it why a figure of it is absent."""
     header, lines = table.header_and_lines()
     alignment = ["---", *(["---:"] * (len(header) - 1))]
     written = [list(map(escape, header)), alignment, *([_label(line[0]), *map(escape, line[1:])] for line in lines)]
-    return "\n\n".join(["\n".join(f"| {' | '.join(cells)} |" for cells in written), *_list(table.reasons())])
+    return "\n\n".join(["\n".join(f"| {' | '.join(cells)} |" for cells in written), *list_markdown(table.reasons())])
 
 
 def _label(label: str) -> str:
@@ -56,11 +56,12 @@ def _label(label: str) -> str:
     return "&emsp;" * ((len(label) - len(name)) // 2) + escape(name)
 
 
-def _titled_table(table: Table) -> str:
-    return f"**{escape(table.title)}**\n\n{_table(table)}" if table.title else _table(table)
+def titled_table(table: Table) -> str:
+    """The table below its title, if it has one."""
+    return f"**{escape(table.title)}**\n\n{table_markdown(table)}" if table.title else table_markdown(table)
 
 
-def _list(lines: Iterable[str]) -> list[str]:
+def list_markdown(lines: Iterable[str]) -> list[str]:
     """One list with an item for each line; nothing where there is no line."""
     items = [f"- {escape(line)}" for line in lines]
     return ["\n".join(items)] if items else []

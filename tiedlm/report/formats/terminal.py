@@ -32,7 +32,7 @@ def render_comparison(
     """
     writer = TerminalWriter(console)
     if details and comparison.variants:
-        _write_details(comparison, writer, sections)
+        write_details(comparison, writer, sections)
         writer.blank_line()
     if comparison.variants:
         writer.table(screen_table(comparison))
@@ -40,14 +40,14 @@ def render_comparison(
     writer.paragraphs(screen_sentences(comparison))
     writer.paragraphs(sentence for section in sections for sentence in section.at_a_glance(comparison))
     if stored_in is not None:
-        _write_place(writer, stored_in, command, details)
+        write_place(writer, stored_in, command, details)
     writer.paragraphs(warnings(comparison), "bold")
     if comparison.variants:
         writer.blank_line()
     _write_verdict(comparison, writer)
 
 
-def _write_place(writer: TerminalWriter, stored_in: Path, command: str, details: bool) -> None:
+def write_place(writer: TerminalWriter, stored_in: Path, command: str, details: bool) -> None:
     """Where it is stored, and on a line of its own the command that shows all of it, or writes it as a page."""
     if not command:
         writer.paragraph(f"Stored in {stored_in}")
@@ -60,19 +60,28 @@ def _write_place(writer: TerminalWriter, stored_in: Path, command: str, details:
 
 
 def _write_verdict(comparison: Comparison, writer: TerminalWriter) -> None:
-    """The conditions, and below them the statements: one on lines of its own, several as a list."""
-    if comparison.conditions is None or not comparison.statements:
-        writer.paragraph(comparison.verdict, "bold")
+    conditions = comparison.conditions
+    said = conditions_in_words(conditions, not comparison.pending) if conditions else ""
+    write_verdict(writer, said, comparison.statements, comparison.verdict)
+
+
+def write_verdict(writer: TerminalWriter, conditions: str, statements: Sequence[str], verdict: str) -> None:
+    """The conditions, and below them the statements: one on lines of its own, several as a list.
+
+    The verdict alone where either is not known.
+    """
+    if not conditions or not statements:
+        writer.paragraph(verdict, "bold")
         return
-    writer.paragraph(f"{conditions_in_words(comparison.conditions, not comparison.pending)}:")
-    if len(comparison.statements) == 1:
-        writer.paragraph(f"{comparison.statements[0].rstrip('.')}.", "bold")
+    writer.paragraph(f"{conditions}:")
+    if len(statements) == 1:
+        writer.paragraph(f"{statements[0].rstrip('.')}.", "bold")
         return
-    for statement in comparison.statements:
+    for statement in statements:
         writer.list_item(statement, "bold")
 
 
-def _write_details(comparison: Comparison, writer: TerminalWriter, sections: Sequence[Section]) -> None:
+def write_details(comparison: Comparison, writer: TerminalWriter, sections: Sequence[Section]) -> None:
     """The whole main table and how to read it, then what each section says and shows; each appendix last."""
     appendices = [section for section in sections if section.is_appendix]
     others = [section for section in sections if not section.is_appendix]

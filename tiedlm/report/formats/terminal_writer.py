@@ -36,6 +36,16 @@ class TerminalWriter:
         """An empty line."""
         self.console.print()
 
+    @property
+    def text_width(self) -> int:
+        """How many letters a line of text may have."""
+        return min(self.console.width, _MAX_TEXT_WIDTH)
+
+    def heading(self, text: str) -> None:
+        """A line across the page with the name of what follows."""
+        self._line(("=" if self.is_ascii else "━") * self.text_width)
+        self.paragraph(text, "bold")
+
     def list_item(self, text: str, style: str = "") -> None:
         """One item of a list; further lines begin below its first word."""
         self.paragraph(f"- {text}", style, hang=2)
@@ -52,12 +62,17 @@ class TerminalWriter:
 
         `indent` is that of all lines, `hang` that of all but the first in addition.
         """
-        width = max(min(self.console.width, _MAX_TEXT_WIDTH) - indent, 10)
+        width = max(self.text_width - indent, 10)
         wrap = textwrap.TextWrapper(
             width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False
         ).wrap
         for line in wrap(with_unbreakable_figures(self.clean(text))):
             self._line(" " * indent + line.replace("\xa0", " "), style)
+
+    def drawing(self, lines: Iterable[str]) -> None:
+        """Lines as they are, with the spaces between their letters."""
+        for line in lines:
+            self._line(self.clean(line))
 
     def _line(self, text: str, style: str = "") -> None:
         self.console.print(Text(text, style=style), soft_wrap=True, highlight=False)

@@ -1,0 +1,120 @@
+"""What recipes or budgets say together, in a sentence each."""
+
+from collections.abc import Iterator
+
+from tiedlm.comparison.parts.document import AcrossRecipes, BestAgainstBest, PartsComparison, Trend
+from tiedlm.comparison.verdict import UNIT, rounded
+from tiedlm.report.figures import numbers
+from tiedlm.report.figures.cells import reason_in
+from tiedlm.report.figures.parts import compared_variants, seeds_listed, value_in_words
+from tiedlm.report.figures.parts_tables import compared_by_part, difference_reasons, interval_in_words
+from tiedlm.report.figures.text import capitalized, key_in_words
+
+_DIRECTIONS = {
+    "shrinks": "the difference shrinks",
+    "grows": "the difference grows",
+    "changes_sign": "the difference changes its sign",
+    "steady": "the difference is steady",
+    "cannot_tell": "cannot tell whether the difference changes",
+}
+
+
+def how_to_read_parts(document: PartsComparison) -> str:
+    """Which sign favours whom, and what the intervals are."""
+    compared = compared_variants(document)
+    variant = compared[0] if len(compared) == 1 else "the variant"
+    has_interval = any(each.ci95_seeds for name in compared for each in compared_by_part(document, name).values())
+    interval = " [95 % interval over seeds]" if has_interval else ""
+    return f"{capitalized(UNIT)} on test{interval}; below 0 favours {variant}."
+
+
+def sentences_together(document: PartsComparison) -> Iterator[str]:
+    """Across and best against best of every variant, or its trend; a turning sign where the verdict does not say it."""
+    if document.recipes:
+        several = len(document.recipes.across) > 1
+        for each in document.recipes.across:
+            yield _across(each, document.baseline, several)
+            yield from _turns(each, document.verdict)
+        yield from map(_best, document.recipes.best_against_best)
+    if document.budgets:
+        yield from (_trend(each, document.baseline) for each in document.budgets.trends)
+
+
+def notes_together(document: PartsComparison) -> Iterator[str]:
+    """What these figures are, for whom has more room than one screen."""
+    if document.recipes:
+        yield (
+            "Across recipes: random effects; each recipe counts as drawn from those one might have used, and the "
+            "95 % prediction interval is where the difference under one more of them lies."
+        )
+        yield (
+            "Best against best: the recipe of each variant is chosen on validation by some seeds, and judged on test "
+            "by others, since the best of several noisy recipes looks better than it is."
+        )
+    else:
+        yield (
+            "Trend: a line through each seed's differences over the logarithm of the training tokens; its slope is the "
+            "change of the difference for each doubling, with a t-interval over seeds."
+        )
+
+
+def _across(found: AcrossRecipes, baseline: str, several: bool) -> str:
+    pair = f" {found.variant} - {baseline} =" if several else ""
+    over = f"Across {found.recipes} recipe{'' if found.recipes == 1 else 's'}:"
+    if found.mean is None:
+        return f"{over}{pair} cannot tell, {reason_in(found.absent, 'mean')}."
+    size = numbers.with_interval(found.mean, found.ci95)
+    if found.ci95 is None:
+        size += f" (no interval, {reason_in(found.absent, 'ci95')})"
+    return f"{over}{pair} {size}{_one_more(found)}; below 0 under {found.better}, above 0 under {found.worse}."
+
+
+def _one_more(found: AcrossRecipes) -> str:
+    """ "; one more: [-0.060, +0.036]", or why not, where that was not said of the interval already."""
+    if found.prediction95 is not None:
+        return f"; one more: {interval_in_words(found.mean, found.prediction95)}"
+    reason = reason_in(found.absent, "prediction95")
+    is_said = found.ci95 is None and reason == reason_in(found.absent, "ci95")
+    return "" if is_said else f"; one more: no interval, {reason}"
+
+
+def _turns(found: AcrossRecipes, verdict: str) -> Iterator[str]:
+    """With which keys the sign turns, unless the verdict names them; that it does, where no key tells recipes apart."""
+    turned = [turn for turn in found.turned_by if turn.key not in verdict]
+    said = "; ".join(
+        f"{turn.key}: better at {value_in_words(turn.better_value)} ({turn.better_recipe}), "
+        f"worse at {value_in_words(turn.worse_value)} ({turn.worse_recipe})"
+        for turn in turned
+    )
+    if turned:
+        yield f"The sign of {found.variant} turns with {said}."
+    elif found.sign_turns and not found.turned_by:
+        yield f"The sign of {found.variant} turns with the recipe; no key alone tells such recipes apart."
+
+
+def _best(found: BestAgainstBest) -> str:
+    arms = f"{found.variant} under {found.recipe}, {found.baseline} under {found.baseline_recipe}"
+    by = f"chosen by {seeds_listed(found.chosen_by)}, judged by {seeds_listed(found.judged_by)}"
+    no_mean, no_interval = difference_reasons(found.num_seeds, found.absent)
+    if found.mean is None:
+        return f"Best against best: {arms}: cannot tell, {no_mean} ({by})."
+    size = numbers.with_interval(found.mean, found.ci95_seeds)
+    interval = "" if found.ci95_seeds else f" (no interval, {no_interval})"
+    return f"Best against best: {arms}: {size}{interval}, {key_in_words(found.verdict)} ({by}{_seeds_needed(found)})."
+
+
+def _seeds_needed(found: BestAgainstBest) -> str:
+    if found.seeds_needed is None:
+        return ""
+    low, high = found.seeds_needed
+    return f"; {rounded(low) if low == high else f'{rounded(low)} to {rounded(high)}'} seeds would tell"
+
+
+def _trend(found: Trend, baseline: str) -> str:
+    pair = f"{found.variant} - {baseline}"
+    if found.per_doubling is None:
+        return f"Trend: that of {pair} cannot be told, {reason_in(found.absent, 'per_doubling')}."
+    size = numbers.with_interval(found.per_doubling, found.ci95)
+    interval = "" if found.ci95 else f" (no interval, {reason_in(found.absent, 'ci95')})"
+    changes = f"{pair} changes by {size}{interval} {UNIT} for each doubling of the tokens"
+    return f"Trend: {changes}; {_DIRECTIONS[found.direction]}."
