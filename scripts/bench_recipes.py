@@ -233,7 +233,7 @@ def _shares(*values: float) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Print the three tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=1_000, help="a cell; default: %(default)s")
+    parser.add_argument("--trials", type=int, default=500, help="a cell; default: %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     asked = parser.parse_args(arguments)
     draws = np.random.default_rng(asked.seed)

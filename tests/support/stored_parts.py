@@ -46,6 +46,7 @@ class StoredParts:
             baseline="untied",
             order=("tied", "untied"),
             planned=dict.fromkeys(("tied", "untied"), self.seeds),
+            primary="tied",
         )
         return Part(
             name=name,

@@ -47,6 +47,7 @@ def test_what_is_stored_is_what_was_made_and_is_reused_while_the_files_are_the_s
     with monkeypatch.context() as patch:
         patch.setattr(answering, "join", None)
         assert answer_parts(parts, made.question(), made.home) == joined
+        assert gather_parts(made.home) == joined
     other = replace(made.question(), smallest_worthwhile=0.5)
     assert answer_parts(parts, other, made.home).smallest_worthwhile == 0.5
     result = parts[0].folders[0].result_file
