@@ -1,6 +1,7 @@
 """Within each recipe, across them, and best against best: what made-up runs with known differences come to."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 
 from tests.support.finished_runs import effective, run_result
 from tests.support.parts import MadeUp, Nats, around, part_runs, set_keys
+from tests.support.stored_parts import StoredParts
 from tiedlm.comparison.parts.statements import recipe_statements
 from tiedlm.comparison.statistics import t_interval
+from tiedlm.run.folder import raw_config
 
 SHIFTS = [0.01, -0.01, 0.004, -0.006, 0.002]
 WIGGLE = [0.001, -0.002, 0.002, 0.0005, -0.0015]
@@ -293,3 +296,17 @@ def test_a_turn_of_any_variant_stands_first_and_of_many_keys_the_number_is_said(
         "scaled it is worse"
     )
     assert said[1].startswith("soft is better than untied in 3 of 3 recipes, worse in none")
+
+
+def test_of_configs_as_they_are_planned_only_what_the_recipe_changes_turns_the_sign(tmp_path: Path) -> None:
+    made = turned()
+    stored = StoredParts(tmp_path, seeds=(0,))
+    for recipe, settings in (
+        ("default", {}),
+        ("scaled", {SCALE: "sqrt_dim"}),
+        ("fast-scaled", {SCALE: 2.0, RATE: 0.5}),
+    ):
+        configs = {run.config.variant: raw_config(run.config) for run in stored.runs(recipe, settings, (0,))}
+        made.results[recipe] = [run.model_copy(update={"config": configs[run.variant]}) for run in made.results[recipe]]
+    (key,) = made.measured().across[0].turned_by
+    assert (key.key, key.better_value, key.worse_value) == (SCALE, 1.0, "sqrt_dim")
