@@ -17,7 +17,7 @@ def verify(
     debug: options.Debug = False,
 ) -> None:
     """Recompute every figure from stored scores. Those that do not hold are named: exit code 1 if any."""
-    from tiedlm.comparison.verify import verify_all
+    from tiedlm.comparison.verify_all import verify_all
     from tiedlm.run.find import find_folders
     from tiedlm.talk import Talk
 

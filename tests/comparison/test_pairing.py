@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.finished_runs import effective, hashes, parameters, run_result, split_result
-from tiedlm.comparison.pairing import pair, pair_seeds
+from tiedlm.comparison.pairing import differences_beside_recipe, pair, pair_seeds
 from tiedlm.run.result import Corpus
 
 
@@ -121,3 +121,21 @@ def test_noise_from_the_body_s_stream_makes_no_pair_with_noise_from_its_own_but_
     for config, run in ((noisy, own), (plain.config, old)):
         found = pair(run_result("tied", config=config, effective=run), run_result("untied"))
         assert found.level == "start+batches"
+
+
+def test_what_a_recipe_may_ask_for_is_not_among_the_differences_beside_it() -> None:
+    """Precision, micro-batch and batches are a recipe's; device, versions, windows and text are not."""
+    base = run_result("untied")
+    asked = run_result(effective=effective(precision="bf16", micro_batch_size=4), hashes=hashes(batches="0"))
+    assert pair(asked, base).level == "none"
+    assert differences_beside_recipe(asked, base) == []
+    other = run_result(
+        effective=effective(device="cuda:0", device_name="H100"),
+        hashes=hashes(tokens="0"),
+        splits={"test": split_result(4.0, stride=1)},
+    )
+    assert differences_beside_recipe(other, base) == [
+        "device differs: cuda (H100) against cpu (Any CPU)",
+        "test was scored in other windows: 512 tokens every 1 against 512 every 512",
+        "the text differs",
+    ]

@@ -137,3 +137,17 @@ def test_the_range_depends_on_the_spread_and_the_size_and_not_on_what_was_observ
 
 def test_the_range_is_above_what_there_is() -> None:
     assert seeds_needed(some_differences(30, sd=1e-6), 0.01) == (31, 31)
+
+
+def test_with_an_added_variance_the_p_values_go_with_the_wider_interval() -> None:
+    differences = [0.05, 0.07, 0.03, 0.06]
+    for added in (0.0, 1e-4, 1e-3, 1e-2):
+        interval = t_interval(differences, added=added)
+        narrower = t_interval(differences, 0.9, added=added)
+        assert interval is not None and narrower is not None
+        p, q = p_of_difference(differences, added), p_of_equality(differences, 0.08, added)
+        assert p is not None and q is not None
+        assert (p < 0.05) == (interval[0] > 0)
+        assert (q < 0.05) == (narrower[1] < 0.08)
+    plain, more = seeds_needed(differences, 0.01), seeds_needed(differences, 0.01, added=1e-3)
+    assert plain is not None and more is not None and more[0] > plain[1]

@@ -105,3 +105,9 @@ def test_correlation_is_that_of_scipy_and_none_where_nothing_varies() -> None:
     assert correlation(one, [2 * value - 7 for value in one]) == pytest.approx(1.0, abs=1e-12)
     assert correlation(one, [-value for value in one]) == pytest.approx(-1.0, abs=1e-12)
     assert correlation(one, [3.0] * 6) is None
+
+
+def test_an_added_variance_widens_the_interval_of_the_mean_also_where_nothing_else_varies() -> None:
+    low, high = t_interval([1.0, 2.0, 3.0], added=1.0) or (0, 0)
+    assert (high - low) / 2 == pytest.approx(4.302652730 * math.sqrt(1 / 3 + 1))
+    assert t_interval([2.0, 2.0, 2.0], added=1.0) == pytest.approx((2 - 4.302652730, 2 + 4.302652730))

@@ -9,7 +9,7 @@ from tiedlm.config.base import Config
 TOLERANCE = 1e-9
 """Relative; absolute too below one, for differences of numbers near each other."""
 _MISSING = "nothing"
-_NAMES = (("variant", "name", "split", "seed"), ("step",))
+_NAMES = (("part", "recipe", "variant", "name", "split", "seed"), ("step",))
 """What tells the members of a list apart; the second where they have none of the first."""
 
 Value = str | float | int | bool | None

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.tuning import Tuning
+
+if TYPE_CHECKING:
+    from tiedlm.comparison.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -30,3 +34,19 @@ class Question:
 def default_primary(variants: Iterable[str], baseline: str) -> str | None:
     """The first variant that is not the baseline; null where there is none."""
     return next((variant for variant in variants if variant != baseline), None)
+
+
+def question_of(stored: "Comparison") -> Question:
+    """The question that a stored comparison answers, as far as its runs are finished, failed or still to come."""
+    planned: dict[str, tuple[int, ...]] = {}
+    for run in stored.pending:
+        planned[run.variant] = (*planned.get(run.variant, ()), run.seed)
+    return Question(
+        name=stored.experiment,
+        baseline=stored.baseline,
+        order=tuple(variant.name for variant in stored.variants),
+        planned=planned,
+        primary=stored.primary,
+        smallest_worthwhile=stored.smallest_worthwhile,
+        tuning=stored.tuning,
+    )

@@ -6,7 +6,7 @@ taken as it is stored: the folder does not hold them.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tiedlm.comparison.answer import answer_from, read_outcomes
 from tiedlm.comparison.checks import Checks, Failed
 from tiedlm.comparison.comparison import COMPARISON_FILE, EDITION, Comparison, load_comparison
 from tiedlm.comparison.pooling import UnlikeRunsError
-from tiedlm.comparison.question import Question
+from tiedlm.comparison.question import question_of
 from tiedlm.comparison.verify_run import check_run, finished_result
 from tiedlm.comparison.verify_tuning import check_tuning, trial_folders
 from tiedlm.config.base import Config, ConfigError, Problem
@@ -24,8 +24,8 @@ TAKEN_AS_STORED = (
     "words and bytes of the text, unigram nll, parts of the model, hashes, memory, steady speed, versions, and in "
     "metrics.jsonl the steps between the first, the validations and the last"
 )
-_EARLIER_WORDS = "the sentences of the comparison, which an earlier edition of the program wrote"
-_CHECKED_APART = ("sources", "edition", "tuning")
+EARLIER_WORDS = "the sentences of the comparison, which an earlier edition of the program wrote"
+CHECKED_APART = ("sources", "edition", "tuning")
 """Keys of comparison.json that a comparison made anew does not have, or has from the stored one."""
 
 
@@ -40,23 +40,6 @@ class Verified(Config):
     not_checked: list[str]
 
 
-def verify_all(folders: Sequence[Path]) -> Verified:
-    """Check several folders, each a run's or an experiment's, as one; files are named with their folder then."""
-    each = [verify(folder) for folder in folders]
-    if len(each) == 1:
-        return each[0]
-    return Verified(
-        folder=", ".join(one.folder for one in each),
-        num_runs=sum(one.num_runs for one in each),
-        num_numbers=sum(one.num_numbers for one in each),
-        num_words=sum(one.num_words for one in each),
-        failed=[
-            fault.model_copy(update={"file": f"{one.folder}/{fault.file}"}) for one in each for fault in one.failed
-        ],
-        not_checked=list(dict.fromkeys(words for one in each for words in one.not_checked)),
-    )
-
-
 def verify(folder: Path) -> Verified:
     """Check the folder of a run or an experiment.
 
@@ -64,19 +47,19 @@ def verify(folder: Path) -> Verified:
     """
     checks = Checks()
     if RunFolder(folder).config_file.is_file():
-        _require([RunFolder(folder).result_file])
+        require([RunFolder(folder).result_file])
         runs = [RunFolder(folder)]
-        _check_runs(folder, runs, checks)
+        check_runs(folder, runs, checks)
         return _verified(folder, runs, checks, [TAKEN_AS_STORED])
     stored = load_comparison(folder)
     compared = _compared_runs(folder, stored)
     runs = [*(run for run in compared if run.result_file.is_file()), *_scored_trials(folder, stored)]
-    _check_runs(folder, runs, checks)
+    check_runs(folder, runs, checks)
     checks.words = stored.edition == EDITION
     _check_comparison(folder, compared, stored, checks)
     if stored.tuning is not None:
         check_tuning(folder, stored, stored.tuning, checks)
-    return _verified(folder, runs, checks, [TAKEN_AS_STORED, *([] if checks.words else [_EARLIER_WORDS])])
+    return _verified(folder, runs, checks, [TAKEN_AS_STORED, *([] if checks.words else [EARLIER_WORDS])])
 
 
 def _verified(folder: Path, runs: Sequence[RunFolder], checks: Checks, not_checked: list[str]) -> Verified:
@@ -90,7 +73,8 @@ def _verified(folder: Path, runs: Sequence[RunFolder], checks: Checks, not_check
     )
 
 
-def _require(files: Sequence[Path]) -> None:
+def require(files: Sequence[Path]) -> None:
+    """Raise ConfigError that names each file that is missing."""
     missing = [file for file in files if not file.is_file()]
     if missing:
         raise ConfigError(
@@ -100,24 +84,25 @@ def _require(files: Sequence[Path]) -> None:
 
 def _compared_runs(home: Path, stored: Comparison) -> list[RunFolder]:
     """Those that the comparison was made of; where it does not name them, all that are there."""
-    files = [home / key for key in _digests_of_runs(stored)]
-    _require(files)
+    files = [home / key for key in digests_of_runs(stored.sources)]
+    require(files)
     return [RunFolder(path) for path in dict.fromkeys(file.parent for file in files)] or run_folders(home)
 
 
-def _digests_of_runs(stored: Comparison) -> dict[str, str]:
-    return {key: digest for key, digest in stored.sources.items() if key != "question"}
+def digests_of_runs(sources: Mapping[str, str]) -> dict[str, str]:
+    """Those of the results and failures among the sources of a comparison."""
+    return {key: digest for key, digest in sources.items() if key != "question"}
 
 
 def _scored_trials(home: Path, stored: Comparison) -> list[RunFolder]:
     trials = list(trial_folders(home, stored.tuning)) if stored.tuning else []
-    _require([trial.result_file for trial in trials])
+    require([trial.result_file for trial in trials])
     return trials
 
 
-def _check_runs(folder: Path, runs: Sequence[RunFolder], checks: Checks) -> None:
-    """All files are asked for before any is checked."""
-    _require([file for run in runs for file in _files_to_check_by(run)])
+def check_runs(folder: Path, runs: Sequence[RunFolder], checks: Checks) -> None:
+    """Check finished runs in `folder`; all files are asked for before any is checked."""
+    require([file for run in runs for file in _files_to_check_by(run)])
     for run in runs:
         check_run(run, str(run.result_file.relative_to(folder)), checks)
 
@@ -131,31 +116,19 @@ def _check_comparison(home: Path, runs: Sequence[RunFolder], stored: Comparison,
     """Make the comparison anew and hold the stored one, as it lies on disk, against it."""
     outcomes = read_outcomes(runs)
     try:
-        recomputed = answer_from(outcomes, _question_of(stored)).model_dump(mode="json")
+        recomputed = answer_from(outcomes, question_of(stored)).model_dump(mode="json")
     except UnlikeRunsError as error:
         checks.failed.append(Failed(file=COMPARISON_FILE, key="variants", stored="pooled", recomputed=str(error)))
         return
     document: dict[str, Any] = json.loads((home / COMPARISON_FILE).read_bytes())
-    reported = {key: value for key, value in document.items() if key not in _CHECKED_APART}
+    reported = {key: value for key, value in document.items() if key not in CHECKED_APART}
     checks.check(COMPARISON_FILE, reported, recomputed)
-    digests = {outcome.key: outcome.sha256 for outcome in outcomes}
-    for key, digest in _digests_of_runs(stored).items():
+    check_sources(stored.sources, {outcome.key: outcome.sha256 for outcome in outcomes}, checks)
+
+
+def check_sources(stored: Mapping[str, str], digests: Mapping[str, str], checks: Checks) -> None:
+    """The files that a comparison was made of are those that are there."""
+    for key, digest in digests_of_runs(stored).items():
         if digests.get(key) != digest:
             failed = Failed(file=COMPARISON_FILE, key=f"sources.{key}", stored=digest, recomputed=digests.get(key))
             checks.failed.append(failed)
-
-
-def _question_of(stored: Comparison) -> Question:
-    """The question that a stored comparison answers, as far as its runs are finished, failed or still to come."""
-    planned: dict[str, tuple[int, ...]] = {}
-    for run in stored.pending:
-        planned[run.variant] = (*planned.get(run.variant, ()), run.seed)
-    return Question(
-        name=stored.experiment,
-        baseline=stored.baseline,
-        order=tuple(variant.name for variant in stored.variants),
-        planned=planned,
-        primary=stored.primary,
-        smallest_worthwhile=stored.smallest_worthwhile,
-        tuning=stored.tuning,
-    )

@@ -51,7 +51,8 @@ def test_losses_of_other_tokens_are_no_choice() -> None:
 
 
 def test_the_first_half_of_the_seeds_chooses() -> None:
-    assert split_seeds([5, 6, 7, 8, 9]) == ((5, 6, 7), (8, 9))
+    assert split_seeds([5, 6, 7, 8, 9]) == ((5, 6), (7, 8, 9))
+    assert split_seeds([3, 1]) == ((3,), (1,))
     assert split_seeds([1]) == ((1,), ())
 
 

@@ -1,15 +1,18 @@
 """Within each recipe, across them, and best against best: what made-up runs with known differences come to."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.support.finished_runs import effective, run_result
-from tests.support.parts import MadeUp, Nats, around, part_runs
+from tests.support.parts import MadeUp, Nats, around, part_runs, set_keys
+from tests.support.stored_parts import StoredParts
 from tiedlm.comparison.parts.statements import recipe_statements
 from tiedlm.comparison.statistics import t_interval
+from tiedlm.run.folder import raw_config
 
 SHIFTS = [0.01, -0.01, 0.004, -0.006, 0.002]
 WIGGLE = [0.001, -0.002, 0.002, 0.0005, -0.0015]
@@ -249,9 +252,9 @@ def test_the_sentences_name_the_turn_first_then_how_often_then_each_at_its_best(
         "it is worse"
     )
     assert said[1].startswith(
-        "tied is worse than untied in 2 of 3 recipes, better in 1: the mean difference is +0.0033 nats per token (95 %"
+        "tied is worse than untied in 2 of 3 recipes, better in 1: the mean difference is +0.0033 nats per token, and "
+        "the same seeds under another recipe would show -0.4420 to +0.4486 (95 % prediction interval)"
     )
-    assert "and the same seeds under another recipe would show -0." in said[1]
     assert said[2].startswith(
         "each at its own best recipe, scaled for both: tied is worse than untied by 0.049 nats per token (95 % interval"
     )
@@ -279,3 +282,31 @@ def test_equal_recipes_are_counted_as_equal() -> None:
     )
     alike = "tied and untied are equal for practical purposes (90 % interval"
     assert said[1].startswith(f"each at its own best recipe, a for both: {alike}") or "cannot tell" in said[1]
+
+
+def test_a_turn_of_any_variant_stands_first_and_of_many_keys_the_number_is_said() -> None:
+    made = turned()
+    many = {f"training.key_{index}": index for index in range(4)}
+    made.results["default"] = [set_keys(run, many) for run in made.results["default"]]
+    for runs in made.results.values():
+        runs += [run_result("soft", seed, 3.0 + shift) for seed, shift in enumerate(WIGGLE)]
+    said = recipe_statements(made.measured(order=["soft", "tied", "untied"], primary="soft"), "untied", 0.01)
+    assert said[0] == (
+        "the sign turns with the recipe: under default (they differ in 5 keys) tied is better than untied, under "
+        "scaled it is worse"
+    )
+    assert said[1].startswith("soft is better than untied in 3 of 3 recipes, worse in none")
+
+
+def test_of_configs_as_they_are_planned_only_what_the_recipe_changes_turns_the_sign(tmp_path: Path) -> None:
+    made = turned()
+    stored = StoredParts(tmp_path, seeds=(0,))
+    for recipe, settings in (
+        ("default", {}),
+        ("scaled", {SCALE: "sqrt_dim"}),
+        ("fast-scaled", {SCALE: 2.0, RATE: 0.5}),
+    ):
+        configs = {run.config.variant: raw_config(run.config) for run in stored.runs(recipe, settings, (0,))}
+        made.results[recipe] = [run.model_copy(update={"config": configs[run.variant]}) for run in made.results[recipe]]
+    (key,) = made.measured().across[0].turned_by
+    assert (key.key, key.better_value, key.worse_value) == (SCALE, 1.0, "sqrt_dim")

@@ -17,11 +17,10 @@ from tiedlm.evaluation.absence import ONE_SEED
 _SPLIT = "test"
 _NOTHING = "no seed has finished in both"
 _NO_SEEDS = "fewer than two seeds have finished under every recipe, so how much a seed moves all of them is unknown"
-_SETTLED: tuple[Verdict, ...] = ("better", "worse")
 Settings = Mapping[str, Mapping[str, Any]]
 """What each recipe changes, by dotted key."""
-Differences = Mapping[str, Difference]
-"""Of one variant on the test split, by part."""
+BySeed = Mapping[int, float]
+"""The differences of one variant under one recipe."""
 
 
 def differences_of(variant: str, comparisons: Mapping[str, Comparison]) -> dict[str, Difference]:
@@ -62,7 +61,7 @@ def across_recipes(
         if each.mean is not None and each.pairing.level != "none"
     }
     means = [mean(each.per_seed) for each in found.values()]
-    sides = turned_sides(found)
+    sides = turned_sides({recipe: (each.verdict, each.p_difference) for recipe, each in found.items()})
     return AcrossRecipes(
         **{
             "variant": variant,
@@ -73,25 +72,33 @@ def across_recipes(
             "recipes": len(found),
             "sign_turns": sides is not None,
             "turned_by": list(_turned_by(*sides, variant, baseline, results)) if sides else [],
-            **_over_all(list(found.values()), means),
+            **over_recipes([dict(zip(each.seeds, each.per_seed, strict=True)) for each in found.values()]),
         }
     )
 
 
-def _over_all(found: Sequence[Difference], means: Sequence[float]) -> dict[str, Any]:
-    """The numbers of random effects; each null has its reason."""
+def over_recipes(by_seed: Sequence[BySeed]) -> dict[str, Any]:
+    """`mean`, `ci95`, `prediction95` and `between` of random effects, with the reason of each that is null in `absent`.
+
+    The variance of one seed's difference is pooled over the recipes: two to five seeds of each alone would not tell it.
+    `ci95` is the wider of two intervals: that of random effects, from the spread between recipes, and Student's of the
+    seeds' means over the recipes. All recipes have the same seeds: what a seed does under all of them shifts all
+    differences together, which the spread between recipes does not show.
+    """
     numbers: dict[str, Any] = dict.fromkeys(("mean", "ci95", "prediction95", "between"))
-    if not means:
+    if not by_seed:
         return {**numbers, "absent": dict.fromkeys(numbers, _NOTHING)}
+    means = [mean(list(seeds.values())) for seeds in by_seed]
     numbers["mean"] = mean(means)
-    degrees = sum(each.num_seeds - 1 for each in found)
+    degrees = sum(len(seeds) - 1 for seeds in by_seed)
     reason = "one recipe has no spread between recipes" if len(means) == 1 else ONE_SEED if not degrees else None
     if reason is not None:
         return {**numbers, "absent": {key: reason for key, value in numbers.items() if value is None}}
-    within = _pooled_variance(found, degrees)
-    variances = [within / each.num_seeds for each in found]
+    squares = ((value - own) ** 2 for seeds, own in zip(by_seed, means, strict=True) for value in seeds.values())
+    within = math.fsum(squares) / degrees
+    variances = [within / len(seeds) for seeds in by_seed]
     effects = RandomEffects.of(means, variances)
-    over_seeds = _over_seeds(found)
+    over_seeds = _over_seeds(by_seed)
     numbers = {
         "mean": effects.mean,
         "ci95": _wider(effects.mean, effects.interval(), over_seeds) if over_seeds else None,
@@ -101,23 +108,8 @@ def _over_all(found: Sequence[Difference], means: Sequence[float]) -> dict[str, 
     return {**numbers, "absent": {} if over_seeds else {"ci95": _NO_SEEDS}}
 
 
-def _pooled_variance(found: Sequence[Difference], degrees: int) -> float:
-    """Of one seed's difference, over all recipes together: two to five seeds of each alone would not tell it."""
-    squares = (
-        math.fsum((value - centre) ** 2 for value in each.per_seed)
-        for each in found
-        for centre in (mean(each.per_seed),)
-    )
-    return math.fsum(squares) / degrees
-
-
-def _over_seeds(found: Sequence[Difference]) -> Interval | None:
-    """Of the mean over seeds of each seed's mean over the recipes; null for fewer than two seeds in common.
-
-    All recipes have the same seeds: what a seed does under all of them shifts all differences together, and their
-    spread, from which the other interval is made, does not show it.
-    """
-    by_seed = [dict(zip(each.seeds, each.per_seed, strict=True)) for each in found]
+def _over_seeds(by_seed: Sequence[BySeed]) -> Interval | None:
+    """Of the means over the recipes of the seeds that all of them have; null for fewer than two."""
     common = [seed for seed in by_seed[0] if all(seed in seeds for seeds in by_seed)]
     return t_interval([mean([seeds[seed] for seeds in by_seed]) for seed in common]) if len(common) > 1 else None
 
@@ -127,20 +119,19 @@ def _wider(centre: float, one: Interval, other: Interval) -> Interval:
     return centre - half, centre + half
 
 
-def turned_sides(found: Differences) -> tuple[list[str], list[str]] | None:
+def turned_sides(judged: Mapping[str, tuple[Verdict, float | None]]) -> tuple[list[str], list[str]] | None:
     """The parts in which a variant is better, and those in which it is worse, where the sign turns between them.
 
-    A turn is a claim about two parts picked out of k: one one-sided test says better, another worse, each corrected for
-    k (Piantadosi & Gail 1993), so that where all true differences have one sign, or are 0, a turn is named in at most
-    5 %. With two parts it is what their verdicts say.
+    From the verdict and the p-value of "not 0" in each part. A turn is a claim about two parts picked out of k: one
+    one-sided test says better, another worse, each corrected for k (Piantadosi & Gail 1993), so that where all true
+    differences have one sign, or are 0, a turn is named in at most 5 %. With two parts it is what their verdicts say.
     """
-    tested = {part: each for part, each in found.items() if each.p_difference is not None}
+    tested = {part: (verdict, p) for part, (verdict, p) in judged.items() if p is not None}
     level = min(LEVEL, 2 * LEVEL / len(tested)) if tested else 0.0
-    sides: dict[str, list[str]] = {verdict: [] for verdict in _SETTLED}
-    for part, each in tested.items():
-        if each.verdict in sides and each.p_difference is not None and each.p_difference < level:
-            sides[each.verdict].append(part)
-    return (sides["better"], sides["worse"]) if all(sides.values()) else None
+    better, worse = (
+        [part for part, (verdict, p) in tested.items() if verdict == side and p < level] for side in ("better", "worse")
+    )
+    return (better, worse) if better and worse else None
 
 
 def _turned_by(

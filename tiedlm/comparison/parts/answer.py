@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tiedlm.comparison.answer import Outcome, answer, read_outcomes
 from tiedlm.comparison.comparison import Comparison, Pending, store_comparison
@@ -54,6 +53,15 @@ class FinishedPart:
             if folder.path not in ended:
                 yield Pending(variant=variant, seed=seed)
 
+    def document(self) -> PartComparison:
+        """The part as it stands in the joined comparison."""
+        return PartComparison(
+            part=self.part.name,
+            settings=dict(self.part.settings),
+            budget=self.part.budget,
+            comparison=self.comparison if self.comparison.variants else None,
+        )
+
 
 def answer_parts(parts: Sequence[Part], question: PartsQuestion, home: Path | None) -> PartsComparison:
     """The comparison stored in `home`, the experiment's folder, where it is of the very same files, else a new one.
@@ -87,37 +95,25 @@ def _has_every_analysis(stored: PartsComparison) -> bool:
 
 def join(finished: Sequence[FinishedPart], question: PartsQuestion) -> PartsComparison:
     """What the parts say together."""
-    comparisons = {each.part.name: each.comparison for each in finished}
     results = {each.part.name: each.results() for each in finished}
-    measured = _measured(finished, question, comparisons, results)
+    recipes = _recipes(finished, question, results) if question.kind == "recipes" else None
+    budgets = _budgets(finished) if question.kind == "budgets" else None
     failures = [(each.part.name, failure) for each in finished for failure in each.failures()]
     pending = [(each.part.name, run) for each in finished for run in each.pending()]
-    baseline, size = question.baseline, question.smallest_worthwhile
-    if isinstance(measured, Recipes):
-        said = recipe_statements(measured, baseline, size)
-    else:
-        said = budget_statements(measured, baseline, size)
-    said += failures_in_words(len(failures))
     conditions = _conditions(finished, question, results)
+    said = _statements(recipes, budgets, question, len(failures)) if conditions else []
     return PartsComparison(
         experiment=question.name,
-        baseline=baseline,
+        baseline=question.baseline,
         primary=question.primary,
-        smallest_worthwhile=size,
+        smallest_worthwhile=question.smallest_worthwhile,
         seeds=list(question.seeds),
         verdict=f"{conditions_in_words(conditions, not pending)}: {'; '.join(said)}." if conditions else _NOTHING,
-        statements=said if conditions else [],
+        statements=said,
         conditions=conditions,
-        recipes=measured if isinstance(measured, Recipes) else None,
-        budgets=measured if isinstance(measured, Budgets) else None,
-        parts=[
-            PartComparison(
-                part=each.part.name,
-                settings=dict(each.part.settings),
-                comparison=each.comparison if each.comparison.variants else None,
-            )
-            for each in finished
-        ],
+        recipes=recipes,
+        budgets=budgets,
+        parts=[each.document() for each in finished],
         failures=[failure for _, failure in failures],
         part_of_failures=[part for part, _ in failures],
         pending=[run for _, run in pending],
@@ -126,17 +122,26 @@ def join(finished: Sequence[FinishedPart], question: PartsQuestion) -> PartsComp
     )
 
 
-def _measured(
-    finished: Sequence[FinishedPart],
-    question: PartsQuestion,
-    comparisons: Mapping[str, Comparison],
-    results: Mapping[str, Sequence[RunResult]],
-) -> Recipes | Budgets:
-    if question.kind == "recipes":
-        settings: dict[str, Mapping[str, Any]] = {each.part.name: each.part.settings for each in finished}
-        return measure_recipes(comparisons, settings, results, question.choosing, question.judging)
-    factors = {each.part.name: each.part.budget for each in finished}
-    return measure_budgets(comparisons, {part: factor for part, factor in factors.items() if factor is not None})
+def _recipes(
+    finished: Sequence[FinishedPart], question: PartsQuestion, results: Mapping[str, Sequence[RunResult]]
+) -> Recipes:
+    comparisons = {each.part.name: each.comparison for each in finished}
+    settings = {each.part.name: each.part.settings for each in finished}
+    return measure_recipes(comparisons, settings, results, question.choosing, question.judging)
+
+
+def _budgets(finished: Sequence[FinishedPart]) -> Budgets:
+    factors = {each.part.name: each.part.budget for each in finished if each.part.budget is not None}
+    return measure_budgets({each.part.name: each.comparison for each in finished}, factors)
+
+
+def _statements(
+    recipes: Recipes | None, budgets: Budgets | None, question: PartsQuestion, num_failures: int
+) -> list[str]:
+    baseline, size = question.baseline, question.smallest_worthwhile
+    of_recipes = recipe_statements(recipes, baseline, size) if recipes else []
+    of_budgets = budget_statements(budgets, baseline, size) if budgets else []
+    return [*of_recipes, *of_budgets, *failures_in_words(num_failures)]
 
 
 def _conditions(

@@ -106,7 +106,8 @@ def _direction(trend: Trend, found: Mapping[str, Difference]) -> Direction:
       two have opposite signs.
     - `cannot_tell`: none of these.
     """
-    if turned_sides({part: each for part, each in found.items() if _is_comparable(each)}) is not None:
+    judged = {part: (each.verdict, each.p_difference) for part, each in found.items() if _is_comparable(each)}
+    if turned_sides(judged) is not None:
         return "changes_sign"
     if len(trend.per_seed) > 1 and not any(trend.per_seed):
         return "steady"

@@ -111,8 +111,10 @@ class BestAgainstBest(Config):
 
 
 class Recipes(Config):
-    """The three answers of an experiment with recipes."""
+    """The three answers of an experiment with recipes; the seeds that choose, and those that judge."""
 
+    chosen_by: list[int] = []  # noqa: RUF012 (a frozen model)
+    judged_by: list[int] = []  # noqa: RUF012
     within: list[WithinRecipe]
     across: list[AcrossRecipes]
     best_against_best: list[BestAgainstBest]
@@ -162,10 +164,14 @@ class Budgets(Config):
 
 
 class PartComparison(Config):
-    """The comparison of one part; null where none of its runs has finished."""
+    """The comparison of one part; null where none of its runs has finished.
+
+    `settings` are what a recipe changes, `budget` the length of a budget's runs in lengths of the experiment's own.
+    """
 
     part: str
     settings: dict[str, Any]
+    budget: float | None = None
     comparison: Comparison | None
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,11 +51,12 @@ class PartsQuestion:
 
 
 def digest(question: PartsQuestion, parts: Sequence[Part]) -> str:
-    """SHA-256 of all that is asked, and of the editions that answer it."""
+    """SHA-256 of all that is asked, in whatever order runs are planned, and of the editions that answer it."""
     asked = [
         {
             "name": part.name,
-            "question": asdict(part.question),
+            "question": asdict(replace(part.question, planned=None)),
+            "planned": sorted((variant, sorted(seeds)) for variant, seeds in (part.question.planned or {}).items()),
             "settings": dict(part.settings),
             "judging": sorted(part.judging),
             "budget": part.budget,

@@ -25,6 +25,8 @@ def measure_recipes(
     variants = variants_of(comparisons)
     judges = Judges(results, tuple(choosing), tuple(judging), _waiting(comparisons, choosing))
     return Recipes(
+        chosen_by=list(choosing),
+        judged_by=list(judging),
         within=[each for variant in variants for each in within_recipes(variant, comparisons, settings)],
         across=[across_recipes(variant, first.baseline, comparisons, results) for variant in variants],
         best_against_best=best_against_best(judges, variants, first.baseline, first.primary, first.smallest_worthwhile),

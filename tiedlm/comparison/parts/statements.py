@@ -31,11 +31,10 @@ _MAX_KEYS = 3
 
 
 def recipe_statements(recipes: Recipes, baseline: str, size: float) -> list[str]:
-    """For each variant: whether the sign turns, over how many recipes it holds, and each at its own best."""
-    said: list[str] = []
+    """Where the sign turns; then for each variant in how many recipes it is better, and each at its own best."""
+    said = [line for across in recipes.across for line in _turn(across, baseline)]
     best_of = {best.variant: best for best in recipes.best_against_best}
     for across in recipes.across:
-        said += _turn(across, baseline)
         within = [each for each in recipes.within if each.variant == across.variant]
         said.append(_across(across, within, baseline))
         said.append(_best(best_of[across.variant], size))
@@ -112,9 +111,9 @@ def _numbers(across: AcrossRecipes) -> str:
         return across.absent["mean"]
     if across.prediction95 is None:
         return f"the mean difference is {signed_together(across.mean)[0]} {UNIT} ({across.absent['prediction95']})"
-    mean = f"the mean difference is {_with_interval(across.mean, across.ci95)}"
-    _, low, high = signed_together(across.mean, across.prediction95)
-    return f"{mean}, and the same seeds under another recipe would show {low} to {high} (95 % prediction interval)"
+    mean, low, high = signed_together(across.mean, across.prediction95)
+    another = f"the same seeds under another recipe would show {low} to {high} (95 % prediction interval)"
+    return f"the mean difference is {mean} {UNIT}, and {another}"
 
 
 def _with_interval(mean: float, interval: Interval | None, more: str = "") -> str:
@@ -184,9 +183,8 @@ def _trend(trend: Trend, baseline: str, size: float) -> str:
         )
     if trend.ci95 is None:
         return f"cannot tell how {subject} changes with the tokens, {trend.absent['ci95']}: by {change} {each}"
-    also = (
-        "" if trend.p_change is None or trend.p_change >= LEVEL else ", without a sign of its own to grow or to shrink"
-    )
+    is_sure = trend.p_change is not None and trend.p_change < LEVEL
+    also = ", and whether towards 0 or away from it is unknown" if is_sure else ""
     return f"cannot tell whether {subject} shrinks or grows: it changes by {change} {each}{also}"
 
 
