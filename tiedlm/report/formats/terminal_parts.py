@@ -12,12 +12,12 @@ from tiedlm.report.figures.parts import (
     kind_of_part,
     missing_in_parts,
     part_headline,
+    part_title,
     settings_in_words,
     warnings_of_parts,
 )
 from tiedlm.report.figures.parts_sentences import how_to_read_parts, notes_together, sentences_together
 from tiedlm.report.figures.parts_tables import glance_tables, tables_together
-from tiedlm.report.figures.text import capitalized
 from tiedlm.report.formats.terminal import write_details, write_place, write_verdict
 from tiedlm.report.formats.terminal_writer import TerminalWriter
 from tiedlm.report.formats.text_chart import text_chart
@@ -60,7 +60,7 @@ def render_parts(
 def _write_parts(document: PartsComparison, writer: TerminalWriter, sections: Sequence[Section]) -> None:
     """Each part under its name: what it changes, its verdict, and all that is stored of it."""
     for part in document.parts:
-        writer.heading(f"{capitalized(kind_of_part(document))} {part.part}")
+        writer.heading(part_title(document, part))
         writer.paragraph(f"It changes {settings_in_words(part.settings)}.")
         writer.paragraph(part_headline(part))
         writer.blank_line()
