@@ -47,3 +47,8 @@ def test_a_notebook_and_every_format_show_it(loaded: PartsComparison) -> None:
     assert loaded.to_markdown().startswith("**On WikiText-103")
     assert loaded.to_latex().startswith("% recipes, by tiedlm")
     assert loaded.to_csv().startswith("part,variant,")
+
+
+def test_compare_of_its_folder_says_what_shows_it(loaded: PartsComparison, tmp_path: Path) -> None:
+    with pytest.raises(tiedlm.ConfigError, match=r"holds recipes or budgets: tiedlm\.load_comparison shows"):
+        tiedlm.compare(tmp_path)

@@ -70,6 +70,15 @@ def test_a_folder_of_parts_is_not_judged_anew(
 
 
 @pytest.mark.parametrize("command", ["report", "compare"])
+def test_among_several_folders_it_is_refused_and_not_left_out(
+    command: str, experiment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, experiment, str(tmp_path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and f"{experiment}: holds recipes or budgets" in err and "name it alone" in err
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
 def test_a_damaged_document_is_named_in_one_line(
     command: str, experiment: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,9 @@ def compare(
     folders = _folders(what)
     if folders:
         _refuse_changes(overrides=overrides, device=device, fresh=fresh)
+        if len(folders) == 1 and holds_parts(folders[0]):
+            message = "holds recipes or budgets: tiedlm.load_comparison shows what they say together"
+            raise ConfigError(Problem("", message), source=str(folders[0]))
         return Comparison(gather(folders, baseline, primary, smallest_worthwhile), folders)
     from tiedlm.comparison.compare import compare as carry_out_and_compare
     from tiedlm.comparison.compare import compare_finished

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tests.support.parts import budgets_comparison, recipes_comparison
-from tiedlm.report.charts.budgets import charts_of_parts, trend_chart
+from tiedlm.report.charts.budgets import charts_of_parts, interval_charts, trend_chart
 
 
 def test_each_budget_is_a_point_with_its_interval_at_its_tokens() -> None:
@@ -42,3 +42,12 @@ def test_a_budget_without_a_difference_has_no_point_and_one_point_no_line() -> N
 def test_the_charts_of_a_document_are_those_of_its_kind() -> None:
     assert [chart.key for chart in charts_of_parts(recipes_comparison())] == ["recipes"]
     assert [chart.key for chart in charts_of_parts(budgets_comparison())] == ["budgets"]
+
+
+def test_budgets_stand_under_each_other_where_there_is_no_axis_of_tokens() -> None:
+    document = budgets_comparison({1: -0.04, 2: 0.03, 4: None})
+    (chart,) = interval_charts(document)
+    assert [estimate.name for estimate in chart.estimates] == ["100M tokens", "200M tokens", "400M tokens"]
+    assert [estimate.mark for estimate in chart.estimates] == ["left", "right", "ring"]
+    assert [estimate.middle is None for estimate in chart.estimates] == [False, False, True]
+    assert list(interval_charts(recipes_comparison())) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from tiedlm.report.charts.chart import Estimate, IntervalChart
-from tiedlm.report.formats.text_chart import text_chart
+from tiedlm.report.formats.text_chart import text_chart, text_legend
 
 CHART = IntervalChart(
     "key",
@@ -54,3 +54,17 @@ def test_a_name_too_long_for_its_column_stands_whole_above_its_row() -> None:
     lines = list(text_chart(chart, 40, is_ascii=True))
     assert max(map(len, lines)) <= 40
     assert name in "".join(lines)
+
+
+@pytest.mark.parametrize(("width", "num_lines"), [(80, 1), (30, 2)])
+def test_the_sides_are_named_on_one_line_where_it_has_room(width: int, num_lines: int) -> None:
+    at_the_edge = IntervalChart("key", "t", "x", "favours tied", "favours untied", (CHART.estimates[0],))
+    lines = list(text_chart(at_the_edge, width, is_ascii=False))[:num_lines]
+    assert "← favours tied" in lines[0] and "favours untied →" in lines[-1]
+
+
+def test_the_legend_names_every_letter_that_a_verdict_may_have() -> None:
+    assert text_legend(is_ascii=True, has_diamond=False) == (
+        "< better, > worse, = equal, o cannot tell; |-| 95 % interval over seeds."
+    )
+    assert "# mean across recipes" in text_legend(is_ascii=True, has_diamond=True)

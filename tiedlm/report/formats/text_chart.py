@@ -11,6 +11,7 @@ from tiedlm.report.charts.scale import Scale, decimals_for
 from tiedlm.report.charts.svg_intervals import held_values
 from tiedlm.report.figures.text import one_line
 
+_VERDICTS: dict[Mark, str] = {"left": "better", "right": "worse", "square": "equal", "ring": "cannot tell"}
 _MAX_NAME = 24
 _MIN_PLOT = 24
 
@@ -88,6 +89,17 @@ def text_chart(chart: IntervalChart, width: int, is_ascii: bool) -> Iterator[str
     yield (" " * (names + 1) + _axis(x, plot)).rstrip()
 
 
+def text_legend(is_ascii: bool, has_diamond: bool) -> str:
+    """What the letters of a chart of verdicts stand for."""
+    letters = _ASCII if is_ascii else _UNICODE
+    verdicts = ", ".join(f"{letters.marks[mark]} {word}" for mark, word in _VERDICTS.items())
+    interval = f"{letters.ends[0]}{letters.bar}{letters.ends[1]} 95 % interval over seeds"
+    if not has_diamond:
+        return f"{verdicts}; {interval}."
+    far = f"{letters.ends[0]}{letters.far}{letters.ends[1]} where one more recipe would lie (95 % prediction interval)"
+    return f"{verdicts}; {interval}; {letters.marks['diamond']} mean across recipes, with its own; {far}."
+
+
 def _row(estimate: Estimate, x: Scale, plot: int, letters: _Letters) -> str:
     """One line of the plot, the last drawn on top."""
     cells = [" "] * plot
@@ -103,9 +115,11 @@ def _row(estimate: Estimate, x: Scale, plot: int, letters: _Letters) -> str:
 
 
 def _sides(below: str, above: str, zero: int, width: int) -> Iterator[str]:
-    """What the two sides of 0 mean, beside the zero line where both have room there."""
+    """What the two sides of 0 mean, beside the zero line where both have room there, else at both edges."""
     if len(below) + 1 <= zero and zero + 2 + len(above) <= width:
         yield f"{' ' * (zero - len(below) - 1)}{below}   {above}"
+    elif len(below) + 3 + len(above) <= width:
+        yield f"{below}{' ' * (width - len(below) - len(above))}{above}"
     else:
         yield below
         yield " " * max(width - len(above), 0) + above
