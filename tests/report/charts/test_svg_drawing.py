@@ -170,3 +170,13 @@ def test_budgets_stand_at_equal_distances_where_each_is_the_double_of_the_one_be
     assert gaps == pytest.approx([gaps[0]] * 3, abs=0.1)
     (trend,) = of_class(drawing, "trend")
     assert (number(trend, "x1"), number(trend, "x2")) == pytest.approx((places[0], places[-1]), abs=0.01)
+
+
+@pytest.mark.parametrize("width", range(300, 420, 10))
+def test_the_name_of_a_group_is_never_broken_within_an_interval(width: int) -> None:
+    group = "Across 6 recipes: below 0 under 5 (4 judged better); one more recipe: [-0.0856, +0.0661]"
+    estimate = Estimate("mean", 0, "words", 0.1, (0.0, 0.3), group=group)
+    drawing = svg(IntervalChart("key", "title", "nats", "below", "above", (estimate,)), width)
+    lines = [(words.text or "").replace("\xa0", " ") for words in of_class(drawing, "group")]
+    assert " ".join(lines) == group and len(lines) > 1
+    assert any("[-0.0856, +0.0661]" in line for line in lines)

@@ -1,6 +1,5 @@
 """An interval chart in letters, for a terminal."""
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,7 +8,7 @@ from rich.cells import cell_len
 from tiedlm.report.charts.chart import Estimate, IntervalChart, Mark
 from tiedlm.report.charts.scale import Scale, decimals_for
 from tiedlm.report.charts.svg_intervals import held_values
-from tiedlm.report.figures.text import one_line
+from tiedlm.report.figures.text import one_line, wrapped
 
 _VERDICTS: dict[Mark, str] = {"left": "better", "right": "worse", "square": "equal", "ring": "cannot tell"}
 _MAX_NAME = 24
@@ -80,13 +79,17 @@ def text_chart(chart: IntervalChart, width: int, is_ascii: bool) -> Iterator[str
     for estimate in chart.estimates:
         if estimate.group != group:
             group = estimate.group
-            yield from textwrap.wrap(one_line(group), width)
+            yield from _words(group, width)
         name, row = one_line(estimate.name), _row(estimate, x, plot, letters)
         if cell_len(name) > names:
-            yield from textwrap.wrap(name, width)
+            yield from _words(name, width)
             name = ""
         yield f"{name}{' ' * (names - cell_len(name))} {row}".rstrip()
     yield (" " * (names + 1) + _axis(x, plot)).rstrip()
+
+
+def _words(text: str, width: int) -> Iterator[str]:
+    return (line.replace("\xa0", " ") for line in wrapped(text, width))
 
 
 def text_legend(is_ascii: bool, has_diamond: bool) -> str:
