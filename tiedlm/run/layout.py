@@ -64,9 +64,13 @@ class Layout:
         renamed = (file.parent for file in self.experiment_dir.glob("*/*/config.yaml"))
         return sorted({*self.experiment_dir.glob("*/seed-*"), *renamed}, key=order)
 
-    def runs_of_parts(self) -> list[Path]:
-        """The folders that lie as those of runs of its recipes or budgets do."""
-        return sorted(file.parent for file in self.experiment_dir.glob("*/*/seed-*/config.yaml"))
+    def runs_of_parts(self) -> dict[str, list[Path]]:
+        """The folders that lie as those of runs of its recipes or budgets do, by the name of the folder above."""
+        found: dict[str, list[Path]] = {}
+        for file in sorted(self.experiment_dir.glob("*/*/seed-*/config.yaml")):
+            part, *_ = file.relative_to(self.experiment_dir).parts
+            found.setdefault(part, []).append(file.parent)
+        return found
 
     def has_runs(self) -> bool:
         """Whether any run is on disk, of the tuning search and of its recipes or budgets too."""

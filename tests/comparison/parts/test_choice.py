@@ -5,8 +5,7 @@ import pytest
 
 from tests.support.finished_runs import run_result, split_result
 from tests.support.parts import part_runs
-from tiedlm.comparison.parts.choice import choose, choose_recipes, sd_of_choice, split_seeds
-from tiedlm.config.base import ConfigError
+from tiedlm.comparison.parts.choice import choose, sd_of_choice
 
 
 def test_the_recipe_with_the_lowest_mean_validation_loss_wins_whatever_the_other_seeds_and_test_say() -> None:
@@ -14,33 +13,29 @@ def test_the_recipe_with_the_lowest_mean_validation_loss_wins_whatever_the_other
         "default": part_runs({"tied": [4.0, 4.2, 1.0], "untied": [4.0, 4.0, 4.0]}),
         "scaled": part_runs({"tied": [4.05, 4.05, 9.0], "untied": [4.2, 4.2, 1.0]}),
     }
-    assert choose_recipes(results, ["tied", "untied"], [0, 1]) == {"tied": "scaled", "untied": "default"}
+    assert choose(results, "tied", [0, 1]).recipe == "scaled"
+    assert choose(results, "untied", [0, 1]).recipe == "default"
     splits = {"validation": split_result(9.0), "test": split_result(0.1)}
     results["fast"] = [run_result("tied", seed, splits=splits) for seed in (0, 1)]
-    assert choose_recipes(results, ["tied"], [0, 1]) == {"tied": "scaled"}
+    assert choose(results, "tied", [0, 1]).recipe == "scaled"
 
 
 def test_of_equal_recipes_the_first_is_chosen() -> None:
     same = {"tied": [4.0, 4.1]}
-    assert choose_recipes({"b": part_runs(same), "a": part_runs(same)}, ["tied"], [0, 1]) == {"tied": "b"}
+    assert choose({"b": part_runs(same), "a": part_runs(same)}, "tied", [0, 1]).recipe == "b"
 
 
 def test_a_recipe_without_every_choosing_seed_cannot_win() -> None:
     results = {"default": part_runs({"tied": [4.0, 4.0]}), "fast": part_runs({"tied": [1.0, None]})}
-    assert choose_recipes(results, ["tied"], [0, 1]) == {"tied": "default"}
-    assert choose_recipes(results, ["tied"], [0]) == {"tied": "fast"}
+    assert choose(results, "tied", [0, 1]).recipe == "default"
+    assert choose(results, "tied", [0]).recipe == "fast"
 
 
-def test_where_none_can_be_chosen_each_variant_is_named_with_the_reason() -> None:
+def test_where_none_can_be_chosen_the_reason_is_said() -> None:
     results = {"default": part_runs({"tied": [4.0, None]}), "fast": part_runs({"tied": [None, None]})}
-    with pytest.raises(ConfigError) as caught:
-        choose_recipes(results, ["tied", "untied"], [0, 1])
-    first, second = str(caught.value).splitlines()
-    assert first == (
-        "recipes: none can be chosen for tied: default has no validation loss of seed 1; "
-        "fast has no validation loss of seeds 0, 1"
-    )
-    assert second.startswith("recipes: none can be chosen for untied: default has no validation loss of seeds 0, 1")
+    found = choose(results, "tied", [0, 1])
+    assert found.recipe is None
+    assert found.reason == ("default has no validation loss of seed 1; fast has no validation loss of seeds 0, 1")
 
 
 def test_losses_of_other_tokens_are_no_choice() -> None:
@@ -48,12 +43,6 @@ def test_losses_of_other_tokens_are_no_choice() -> None:
     results = {"default": part_runs({"tied": [4.0]}), "bytes": [run_result("tied", 0, splits=other)]}
     found = choose(results, "tied", [0])
     assert (found.recipe, found.reason) == (None, "the recipes did not score the same validation tokens")
-
-
-def test_the_first_half_of_the_seeds_chooses() -> None:
-    assert split_seeds([5, 6, 7, 8, 9]) == ((5, 6), (7, 8, 9))
-    assert split_seeds([3, 1]) == ((3,), (1,))
-    assert split_seeds([1]) == ((1,), ())
 
 
 def test_a_choice_that_is_clear_or_none_at_all_has_no_error() -> None:

@@ -1,5 +1,6 @@
 """Charts as SVG: marks stand where their values are."""
 
+import itertools
 import re
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -7,6 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs, summarize
+from tests.support.shown_parts import RECIPES, budgets_comparison, recipes_comparison
+from tiedlm.report.charts.budgets import charts_of_parts, trend_chart
 from tiedlm.report.charts.chart import (
     MOST_MARKED,
     Band,
@@ -15,6 +18,7 @@ from tiedlm.report.charts.chart import (
     CurveChart,
     Estimate,
     IntervalChart,
+    Mark,
     Sample,
     Stack,
     StackChart,
@@ -77,12 +81,21 @@ def test_each_band_is_shaded_from_end_to_end() -> None:
     assert number(wide, "x") < number(narrow, "x")
 
 
+def points_of(element: ElementTree.Element) -> list[tuple[float, float]]:
+    """The corners of a polygon, or the points of a line."""
+    pairs = (pair.split(",") for pair in (element.get("points") or "").split())
+    return [(float(x), float(y)) for x, y in pairs]
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["tied", "a-name-of-a-hundred-letters-" + "x" * 72])
 def test_no_mark_or_word_leaves_the_drawing(width: int, name: str) -> None:
     results = [*runs(name, TIED_NATS), *runs("untied", UNTIED_NATS)]
     comparison = summarize(results, [], "example", "untied", [name, "untied"])
-    for chart in all_charts(comparison, SECTIONS):
+    recipes = recipes_comparison(RECIPES | {name: (-0.2, {}), f"new {name}": (None, {})}, ("tied", "soft"))
+    budgets = budgets_comparison(variants=("tied", "soft"))
+    charts = [*all_charts(comparison, SECTIONS), *charts_of_parts(recipes), *charts_of_parts(budgets)]
+    for chart in charts:
         drawing = svg(chart, width)
         height = float((drawing.get("viewBox") or "").split()[3])
         for element in drawing.iter():
@@ -90,6 +103,8 @@ def test_no_mark_or_word_leaves_the_drawing(width: int, name: str) -> None:
                 assert element.get(x) is None or -0.01 <= number(element, x) <= width + 0.01
             for y in ("y", "y1", "y2", "cy"):
                 assert element.get(y) is None or -0.01 <= number(element, y) <= height + 0.01
+            for across, down in points_of(element):
+                assert -0.01 <= across <= width + 0.01 and -0.01 <= down <= height + 0.01
 
 
 def titles(drawing: ElementTree.Element) -> list[str]:
@@ -118,3 +133,50 @@ def test_each_point_of_a_curve_says_its_value_and_a_long_curve_hides_its_dots(nu
 def test_a_measured_peak_says_its_value() -> None:
     chart = StackChart("key", "title", ("x",), (Stack("a", "1", (1.0,), 2.0),), written=str, mark="measured")
     assert titles(svg(chart, 500)) == ["a, x: 1.0", "a, measured: 2.0"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_diamond_is_as_wide_as_its_interval_and_its_whiskers_reach_further(width: int) -> None:
+    estimate = Estimate("mean", 0, "words", 0.1, (0.0, 0.3), mark="diamond", whiskers=(-0.2, 0.4), group="Across")
+    drawing = svg(IntervalChart("key", "title", "nats", "below", "above", (estimate,)), width)
+    (diamond,), (whiskers,) = of_class(drawing, "mark"), of_class(drawing, "whiskers")
+    (left, _), (top, _), (right, _), _ = points_of(diamond)
+    pixels = (right - left) / 0.3
+    assert number(next(iter(of_class(drawing, "zero"))), "x1") == pytest.approx(left, abs=0.1)
+    assert top == pytest.approx(left + 0.1 * pixels, abs=0.1)
+    assert number(whiskers, "x1") == pytest.approx(left - 0.2 * pixels, abs=0.2)
+    assert number(whiskers, "x2") == pytest.approx(left + 0.4 * pixels, abs=0.2)
+    assert [words.text for words in of_class(drawing, "group")] == ["Across"]
+
+
+def test_each_verdict_has_a_shape_of_its_own() -> None:
+    marks: list[Mark] = ["dot", "ring", "square", "left", "right", "up", "down", "diamond"]
+    drawn = set()
+    for mark in marks:
+        estimate = Estimate("a", 0, "words", 0.1, None, mark=mark)
+        (shape,) = of_class(svg(IntervalChart("key", "title", "x", "b", "a", (estimate,)), 500), "mark")
+        drawn.add(ElementTree.tostring(shape))
+    assert len(drawn) == len(marks)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_budgets_stand_at_equal_distances_where_each_is_the_double_of_the_one_before(width: int) -> None:
+    chart = trend_chart(budgets_comparison())
+    assert chart is not None
+    drawing = svg(chart, width)
+    bars = [line for line in of_class(drawing, "interval") if line.get("x1") == line.get("x2")]
+    places = [number(bar, "x1") for bar in bars]
+    gaps = [after - before for before, after in itertools.pairwise(places)]
+    assert gaps == pytest.approx([gaps[0]] * 3, abs=0.1)
+    (trend,) = of_class(drawing, "trend")
+    assert (number(trend, "x1"), number(trend, "x2")) == pytest.approx((places[0], places[-1]), abs=0.01)
+
+
+@pytest.mark.parametrize("width", range(300, 420, 10))
+def test_the_name_of_a_group_is_never_broken_within_an_interval(width: int) -> None:
+    group = "Across 6 recipes: below 0 under 5 (4 judged better); one more recipe: [-0.0856, +0.0661]"
+    estimate = Estimate("mean", 0, "words", 0.1, (0.0, 0.3), group=group)
+    drawing = svg(IntervalChart("key", "title", "nats", "below", "above", (estimate,)), width)
+    lines = [(words.text or "").replace("\xa0", " ") for words in of_class(drawing, "group")]
+    assert " ".join(lines) == group and len(lines) > 1
+    assert any("[-0.0856, +0.0661]" in line for line in lines)

@@ -1,15 +1,18 @@
 """Charts as files."""
 
 import sys
+import warnings
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs, summarize
+from tests.support.shown_parts import RECIPES, budgets_comparison, recipes_comparison
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.config.base import ConfigError
-from tiedlm.report.formats.plots import write_plots
+from tiedlm.report.charts.budgets import charts_of_parts
+from tiedlm.report.formats.plots import write_charts, write_plots
 
 NAMES = {"differences", "validation-tokens", "validation-seconds", "difference-tokens", "parameters"}
 
@@ -51,3 +54,18 @@ def test_the_same_comparison_gives_the_same_files(tmp_path: Path) -> None:
         for folder in ("one", "other")
     )
     assert one == other
+
+
+def test_recipes_and_budgets_are_drawn_too_however_long_a_name_is(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    name = "<b>$x_1$</b> & $y^"
+    long = "a-recipe-with-a-very-long-name-" * 4
+    recipes = recipes_comparison(RECIPES | {name: (-0.1, {}), long: (0.1, {}), "new": (None, {})}, ("tied", "soft"))
+    charts = [*charts_of_parts(recipes), *charts_of_parts(budgets_comparison(variants=("tied", "soft")))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a layout that has no room for the plot only warns
+        written = write_charts(charts, tmp_path)
+    names = {f"{key}.{kind}" for key in ("recipes", "recipes-2", "budgets") for kind in ("png", "svg")}
+    assert {path.name for path in written} == names
+    text = "".join(ElementTree.parse(tmp_path / "recipes.svg").getroot().itertext())
+    assert name in text and "none: no run has finished" in text

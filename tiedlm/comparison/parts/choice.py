@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from tiedlm.comparison.contrast import nats, same_tokens
 from tiedlm.comparison.statistics import mean
 from tiedlm.comparison.variant_summary import has_split
-from tiedlm.config.base import ConfigError, Problem
 from tiedlm.run.result import RunResult
 
 if TYPE_CHECKING:
@@ -31,33 +30,6 @@ class Choice:
     recipe: str | None
     losses: Losses = field(default_factory=dict)
     reason: str | None = None
-
-
-def split_seeds(seeds: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The seeds that choose and those that judge, where an experiment does not say.
-
-    The first half chooses, rounded down, at least one: of five seeds three that judge find a difference many times as
-    often as two do, whose interval has one degree of freedom (scripts/bench_recipes).
-    """
-    half = max(1, len(seeds) // 2)
-    return tuple(seeds[:half]), tuple(seeds[half:])
-
-
-def choose_recipes(results: RunsOfRecipe, variants: Sequence[str], choosing: Sequence[int]) -> dict[str, str]:
-    """For each variant the recipe with the lowest mean validation nats per token over the `choosing` seeds.
-
-    Of equals the first. A recipe of which the run of a choosing seed diverged or is missing cannot win. Raises
-    ConfigError that names each variant of which no recipe can be chosen, and why.
-    """
-    choices = {variant: choose(results, variant, choosing) for variant in variants}
-    problems = [
-        Problem("recipes", f"none can be chosen for {variant}: {choice.reason}")
-        for variant, choice in choices.items()
-        if choice.recipe is None
-    ]
-    if problems:
-        raise ConfigError(*problems)
-    return {variant: choice.recipe for variant, choice in choices.items() if choice.recipe is not None}
 
 
 def choose(results: RunsOfRecipe, variant: str, choosing: Sequence[int]) -> Choice:

@@ -7,7 +7,7 @@ from tiedlm.comparison.contrast import Verdict
 from tiedlm.comparison.parts.document import AtBudget, PartsComparison, Trend
 from tiedlm.comparison.statistics import mean
 from tiedlm.comparison.verdict import UNIT, rounded
-from tiedlm.report.charts.chart import Band, Chart, Mark, TrendChart, TrendLine, TrendPoint
+from tiedlm.report.charts.chart import Band, Chart, Estimate, IntervalChart, Mark, TrendChart, TrendLine, TrendPoint
 from tiedlm.report.charts.forest import MARKS, forest_charts
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.parts import compared_variants, variant_names
@@ -46,6 +46,21 @@ def trend_chart(document: PartsComparison) -> TrendChart | None:
         Band(f"within ±{size:g}: too small to matter", -size, size),
         lambda tokens: rounded(round(tokens)),
     )
+
+
+def interval_charts(document: PartsComparison) -> Iterator[IntervalChart]:
+    """The budgets of each variant under each other, where there is no room for an axis of tokens."""
+    names = variant_names(document)
+    for number, trend in enumerate(document.budgets.trends if document.budgets else ()):
+        place = names.index(trend.variant)
+        estimates = tuple(
+            Estimate(f"{rounded(at.tokens_seen)} tokens", place, "", at.mean, at.ci95_seeds, mark=MARKS[at.verdict])
+            for at in trend.at
+        )
+        if any(each.middle is not None for each in estimates):
+            title = f"{trend.variant} against {document.baseline} at each budget"
+            sides = f"favours {trend.variant}", f"favours {document.baseline}"
+            yield IntervalChart(f"budgets-{number + 1}", title, UNIT, *sides, estimates)
 
 
 def _line(trend: Trend, place: int) -> TrendLine:

@@ -27,17 +27,20 @@ HOW_TO_READ = (
 
 
 def forest_charts(document: PartsComparison) -> Iterator[IntervalChart]:
-    """One for each variant; of each a row a recipe, in their order."""
+    """One for each variant of which there is a difference; of each a row a recipe, in their order."""
     names, size = variant_names(document), document.smallest_worthwhile
     for number, variant in enumerate(compared_variants(document) if document.recipes else ()):
         assert document.recipes is not None
+        estimates = tuple(_estimates(document.recipes, variant, document.baseline, names.index(variant)))
+        if all(each.middle is None for each in estimates):
+            continue
         yield IntervalChart(
             f"recipes-{number + 1}" if number else "recipes",
             f"{variant} against {document.baseline} under each recipe",
             f"{variant} - {document.baseline}, {UNIT}",
             f"favours {variant}",
             f"favours {document.baseline}",
-            tuple(_estimates(document.recipes, variant, document.baseline, names.index(variant))),
+            estimates,
             (Band(f"within ±{size:g}: too small to matter", -size, size),),
         )
 

@@ -1,6 +1,5 @@
 """Draws an interval chart as SVG: estimates with their intervals under each other."""
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
@@ -10,6 +9,7 @@ from tiedlm.report.charts.markup import Markup, element
 from tiedlm.report.charts.scale import Scale, decimals_for
 from tiedlm.report.charts.svg_elements import BOLD_LETTER, LETTER, WIDE, Frame, colour, line, point, svg, text
 from tiedlm.report.charts.svg_marks import draw_whole_mark
+from tiedlm.report.figures.text import wrapped
 
 
 def draw_intervals(chart: IntervalChart, width: int) -> Markup:
@@ -42,7 +42,7 @@ def _rows(chart: IntervalChart, beside: bool, width: int) -> "Iterator[_Beside |
     for estimate in chart.estimates:
         if estimate.group != group:
             group = estimate.group
-            yield _Group(tuple(textwrap.wrap(group, int(width / BOLD_LETTER)) or [""]))
+            yield _Group(tuple(wrapped(group, int(width / BOLD_LETTER))))
         yield _Beside(estimate) if beside else _Above.fitting(estimate, width)
 
 
@@ -85,7 +85,7 @@ class _Above:
 
     @classmethod
     def fitting(cls, estimate: Estimate, width: int) -> "_Above":
-        lines = tuple(textwrap.wrap(estimate.name, int(width / BOLD_LETTER)) or [""])
+        lines = tuple(wrapped(estimate.name, int(width / BOLD_LETTER)))
         needed = len(lines[-1]) * BOLD_LETTER + (len(estimate.words) + 3) * LETTER
         return cls(estimate, lines, needed > width)
 

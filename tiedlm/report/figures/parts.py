@@ -103,10 +103,15 @@ def missing_in_parts(document: PartsComparison) -> Iterator[str]:
         yield f"Not finished yet: {total} planned run{'s' if total > 1 else ''} ({where})."
 
 
+def part_title(document: PartsComparison, part: PartComparison) -> str:
+    """ "Recipe wide-init"; the name of a budget is its title."""
+    return f"Recipe {part.part}" if document.recipes else part.part
+
+
 def part_headline(part: PartComparison) -> str:
     """One sentence on a part by itself."""
     if part.comparison is None:
-        return "None of its runs has finished."
+        return "No run of it has finished."
     return part.comparison.verdict
 
 

@@ -8,7 +8,7 @@ from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import reason_in
 from tiedlm.report.figures.parts import compared_variants, seeds_listed, value_in_words
 from tiedlm.report.figures.parts_tables import compared_by_part, difference_reasons, interval_in_words
-from tiedlm.report.figures.text import capitalized, key_in_words
+from tiedlm.report.figures.text import key_in_words
 
 _DIRECTIONS = {
     "shrinks": "the difference shrinks",
@@ -20,12 +20,12 @@ _DIRECTIONS = {
 
 
 def how_to_read_parts(document: PartsComparison) -> str:
-    """Which sign favours whom, and what the intervals are."""
+    """What the columns of the first tables are, and which sign favours whom."""
     compared = compared_variants(document)
     variant = compared[0] if len(compared) == 1 else "the variant"
     has_interval = any(each.ci95_seeds for name in compared for each in compared_by_part(document, name).values())
-    interval = " [95 % interval over seeds]" if has_interval else ""
-    return f"{capitalized(UNIT)} on test{interval}; below 0 favours {variant}."
+    interval = " [95 % interval]" if has_interval else ""
+    return f"Test perplexity; {UNIT}{interval}, below 0 favours {variant}."
 
 
 def sentences_together(document: PartsComparison) -> Iterator[str]:
@@ -70,12 +70,12 @@ def _across(found: AcrossRecipes, baseline: str, several: bool) -> str:
 
 
 def _one_more(found: AcrossRecipes) -> str:
-    """ "; one more: [-0.060, +0.036]", or why not, where that was not said of the interval already."""
+    """ "; one more recipe: [-0.060, +0.036]", or why not, where that was not said of the interval already."""
     if found.prediction95 is not None:
-        return f"; one more: {interval_in_words(found.mean, found.prediction95)}"
+        return f"; one more recipe: {interval_in_words(found.mean, found.prediction95)}"
     reason = reason_in(found.absent, "prediction95")
     is_said = found.ci95 is None and reason == reason_in(found.absent, "ci95")
-    return "" if is_said else f"; one more: no interval, {reason}"
+    return "" if is_said else f"; one more recipe: no interval, {reason}"
 
 
 def _turns(found: AcrossRecipes, verdict: str) -> Iterator[str]:

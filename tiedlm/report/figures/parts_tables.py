@@ -27,7 +27,7 @@ from tiedlm.report.figures.parts import (
 from tiedlm.report.figures.table import Absence, Row, Shown, Table
 from tiedlm.report.figures.text import key_in_words
 
-NOTHING_FINISHED = "none of its runs has finished"
+NOTHING_FINISHED = "no run has finished"
 DIRECTIONS = {
     "shrinks": "shrinks",
     "grows": "grows",
@@ -70,7 +70,7 @@ def _perplexity_rows(document: PartsComparison) -> Iterator[Row]:
     for name in variant_names(document):
         found = [variant_of(part, name) for part in document.parts]
         cells = [shown(variant) if variant else Absence(NOTHING_FINISHED) for variant in found]
-        yield Row.of(f"{name}, test ppl", cells, brief=(Row.of(f"{name} ppl", cells),))
+        yield Row.of(f"{name}, test ppl", cells, brief=(Row.of(name, cells),))
 
 
 def _difference_rows(document: PartsComparison, variant: str) -> list[Row]:

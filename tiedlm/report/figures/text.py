@@ -1,6 +1,7 @@
 """Text for every format: on one line, with spaces that do not break, and names of keys as words."""
 
 import re
+import textwrap
 
 _UNBREAKABLE_SPACE = re.compile(
     r"(?<=\d) (?=%|MiB)"
@@ -22,6 +23,11 @@ def one_line(text: str, otherwise: str = "?") -> str:
 def with_unbreakable_figures(text: str) -> str:
     """`text` with no-break spaces within figures, so that no line ends between a number and its unit."""
     return _UNBREAKABLE_SPACE.sub(lambda gap: gap.group().replace(" ", "\xa0"), text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """`text` on lines of at most `width` letters, none of which ends within a figure; a longer word is broken."""
+    return textwrap.wrap(with_unbreakable_figures(one_line(text)), width) or [""]
 
 
 def capitalized(text: str) -> str:

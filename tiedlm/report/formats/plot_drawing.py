@@ -1,6 +1,5 @@
 """Draws charts on the axes of matplotlib."""
 
-import textwrap
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
@@ -17,7 +16,7 @@ from tiedlm.report.charts.chart import (
     TrendLine,
 )
 from tiedlm.report.charts.scale import Scale
-from tiedlm.report.figures.text import one_line
+from tiedlm.report.figures.text import one_line, wrapped
 
 _COLOURS = ("#1f5fd0", "#c8500a", "#0a7d63", "#8a3ab9", "#b3246e", "#7a6400", "#2b7f9e", "#6b6f76")
 _PART_COLOURS = ("#35506f", "#7ea0c0", "#4d7a63", "#d3b983", "#8d8577", "#d9a9ad", "#5f5670")
@@ -86,7 +85,7 @@ def _draw_intervals(chart: IntervalChart, axes: Any) -> None:
     rows = _rows(chart)
     for row, shown in enumerate(rows):
         if isinstance(shown, str):
-            words = "\n".join(textwrap.wrap(one_line(shown), _GROUP_WIDTH))
+            words = "\n".join(wrapped(shown, _GROUP_WIDTH))
             place = axes.get_yaxis_transform()
             axes.text(
                 0.01, -row, words, transform=place, va="center", fontsize=8, fontweight="bold", backgroundcolor="w"
@@ -117,7 +116,7 @@ def _rows(chart: IntervalChart) -> list[Estimate | str]:
 
 def _label(estimate: Estimate) -> str:
     """The name, on as many lines as leave room for the plot, and the figure."""
-    return "\n".join([*textwrap.wrap(one_line(estimate.name), _NAME_WIDTH), one_line(estimate.words)])
+    return "\n".join([*wrapped(estimate.name, _NAME_WIDTH), one_line(estimate.words)])
 
 
 def _draw_estimate(estimate: Estimate, y: float, axes: Any) -> None:

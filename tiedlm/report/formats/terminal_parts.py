@@ -6,21 +6,22 @@ from pathlib import Path
 from rich.console import Console
 
 from tiedlm.comparison.parts.document import PartsComparison
-from tiedlm.report.charts.forest import HOW_TO_READ, forest_charts
+from tiedlm.report.charts.budgets import interval_charts
+from tiedlm.report.charts.forest import forest_charts
 from tiedlm.report.figures.parts import (
     conditions_of_parts,
     kind_of_part,
     missing_in_parts,
     part_headline,
+    part_title,
     settings_in_words,
     warnings_of_parts,
 )
 from tiedlm.report.figures.parts_sentences import how_to_read_parts, notes_together, sentences_together
 from tiedlm.report.figures.parts_tables import glance_tables, tables_together
-from tiedlm.report.figures.text import capitalized
 from tiedlm.report.formats.terminal import write_details, write_place, write_verdict
 from tiedlm.report.formats.terminal_writer import TerminalWriter
-from tiedlm.report.formats.text_chart import text_chart
+from tiedlm.report.formats.text_chart import text_chart, text_legend
 from tiedlm.report.sections.all import SECTIONS
 from tiedlm.report.sections.section import Section
 
@@ -60,7 +61,7 @@ def render_parts(
 def _write_parts(document: PartsComparison, writer: TerminalWriter, sections: Sequence[Section]) -> None:
     """Each part under its name: what it changes, its verdict, and all that is stored of it."""
     for part in document.parts:
-        writer.heading(f"{capitalized(kind_of_part(document))} {part.part}")
+        writer.heading(part_title(document, part))
         writer.paragraph(f"It changes {settings_in_words(part.settings)}.")
         writer.paragraph(part_headline(part))
         writer.blank_line()
@@ -77,9 +78,9 @@ def _write_together(document: PartsComparison, writer: TerminalWriter) -> None:
             writer.blank_line()
         writer.table(table)
     writer.blank_line()
-    for chart in forest_charts(document):
+    for chart in (*forest_charts(document), *interval_charts(document)):
         writer.paragraph(chart.title, "bold")
         writer.drawing(text_chart(chart, writer.text_width, writer.is_ascii))
         writer.blank_line()
-        writer.paragraph(HOW_TO_READ, "dim")
+    writer.paragraph(text_legend(writer.is_ascii, has_diamond=document.recipes is not None), "dim")
     writer.paragraphs(notes_together(document), "dim")

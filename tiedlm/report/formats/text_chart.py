@@ -1,6 +1,5 @@
 """An interval chart in letters, for a terminal."""
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,8 +8,9 @@ from rich.cells import cell_len
 from tiedlm.report.charts.chart import Estimate, IntervalChart, Mark
 from tiedlm.report.charts.scale import Scale, decimals_for
 from tiedlm.report.charts.svg_intervals import held_values
-from tiedlm.report.figures.text import one_line
+from tiedlm.report.figures.text import one_line, wrapped
 
+_VERDICTS: dict[Mark, str] = {"left": "better", "right": "worse", "square": "equal", "ring": "cannot tell"}
 _MAX_NAME = 24
 _MIN_PLOT = 24
 
@@ -79,13 +79,28 @@ def text_chart(chart: IntervalChart, width: int, is_ascii: bool) -> Iterator[str
     for estimate in chart.estimates:
         if estimate.group != group:
             group = estimate.group
-            yield from textwrap.wrap(one_line(group), width)
+            yield from _words(group, width)
         name, row = one_line(estimate.name), _row(estimate, x, plot, letters)
         if cell_len(name) > names:
-            yield from textwrap.wrap(name, width)
+            yield from _words(name, width)
             name = ""
         yield f"{name}{' ' * (names - cell_len(name))} {row}".rstrip()
     yield (" " * (names + 1) + _axis(x, plot)).rstrip()
+
+
+def _words(text: str, width: int) -> Iterator[str]:
+    return (line.replace("\xa0", " ") for line in wrapped(text, width))
+
+
+def text_legend(is_ascii: bool, has_diamond: bool) -> str:
+    """What the letters of a chart of verdicts stand for."""
+    letters = _ASCII if is_ascii else _UNICODE
+    verdicts = ", ".join(f"{letters.marks[mark]} {word}" for mark, word in _VERDICTS.items())
+    interval = f"{letters.ends[0]}{letters.bar}{letters.ends[1]} 95 % interval over seeds"
+    if not has_diamond:
+        return f"{verdicts}; {interval}."
+    far = f"{letters.ends[0]}{letters.far}{letters.ends[1]} where one more recipe would lie (95 % prediction interval)"
+    return f"{verdicts}; {interval}; {letters.marks['diamond']} mean across recipes, with its own; {far}."
 
 
 def _row(estimate: Estimate, x: Scale, plot: int, letters: _Letters) -> str:
@@ -103,9 +118,11 @@ def _row(estimate: Estimate, x: Scale, plot: int, letters: _Letters) -> str:
 
 
 def _sides(below: str, above: str, zero: int, width: int) -> Iterator[str]:
-    """What the two sides of 0 mean, beside the zero line where both have room there."""
+    """What the two sides of 0 mean, beside the zero line where both have room there, else at both edges."""
     if len(below) + 1 <= zero and zero + 2 + len(above) <= width:
         yield f"{' ' * (zero - len(below) - 1)}{below}   {above}"
+    elif len(below) + 3 + len(above) <= width:
+        yield f"{below}{' ' * (width - len(below) - len(above))}{above}"
     else:
         yield below
         yield " " * max(width - len(above), 0) + above
