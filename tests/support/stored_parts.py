@@ -84,7 +84,7 @@ def stored_recipes(place: Path) -> tuple[StoredParts, list[Part]]:
 
     The two variants' best recipes are whatever chance made them.
     """
-    from tiedlm.comparison.parts.choice import choose_recipes
+    from tiedlm.comparison.parts.choice import choose
 
     made = StoredParts(place, seeds=(0, 1), choosing=(0, 1), judging=(2, 3))
     results = {}
@@ -92,7 +92,8 @@ def stored_recipes(place: Path) -> tuple[StoredParts, list[Part]]:
         runs = made.runs(recipe, settings, made.seeds)
         made.store(runs)
         results[recipe] = [result for run in runs if (result := RunFolder(run.directory).result())]
-    chosen = choose_recipes(results, ["tied", "untied"], made.choosing)
+    choices = {variant: choose(results, variant, made.choosing).recipe for variant in ("tied", "untied")}
+    chosen = {variant: recipe for variant, recipe in choices.items() if recipe is not None}
     for variant, recipe in chosen.items():
         judges = made.runs(recipe, RECIPES[recipe], made.judging)
         made.store([run for run in judges if run.config.variant == variant])

@@ -14,7 +14,7 @@ from tiedlm.comparison.comparison import Comparison as Document
 from tiedlm.comparison.comparison import load_comparison as load_stored
 from tiedlm.comparison.gather import gather
 from tiedlm.comparison.parts.document import PartsComparison as PartsDocument
-from tiedlm.comparison.parts.stored import kind_of, load_parts_comparison
+from tiedlm.comparison.parts.stored import holds_parts, load_parts_comparison
 from tiedlm.comparison.reported import compared_in
 from tiedlm.config.find import find_packaged
 from tiedlm.errors import ConfigError, Problem
@@ -77,7 +77,7 @@ def load_comparison(folder: str | Path) -> Comparison | PartsComparison:
     if not place.is_dir():
         message = "no such folder; give an experiment's, as in runs/quickstart"
         raise ConfigError(Problem("", message), source=str(folder))
-    if kind_of(place) == "parts":
+    if holds_parts(place):
         return PartsComparison(load_parts_comparison(place), place)
     if (place / COMPARISON_FILE).is_file() and not run_folders(place):
         return Comparison(load_stored(place), [place])

@@ -12,7 +12,7 @@ from tiedlm.config.base import ConfigError, Problem, first_difference
 from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
 from tiedlm.experiment.baseline import default_baseline
 from tiedlm.run.config import RunConfig
-from tiedlm.run.folder import RunFolder, run_folders
+from tiedlm.run.folder import RunFolder, part_folders, run_folders
 from tiedlm.run.layout import Layout
 
 
@@ -28,8 +28,8 @@ def gather(
     is one, or the first variant. Raises ConfigError where nothing is finished.
     """
     for path in paths:
-        if holds_parts(path):
-            message = "holds recipes or budgets, each a comparison of its own: name it alone, or folders of its parts"
+        if holds_parts(path) or part_folders(path):
+            message = "holds recipes or budgets, each a comparison of its own: compare their config, or one of them"
             raise ConfigError(Problem("", message), source=str(path))
     folders = list({folder.path.resolve(): folder for path in paths for folder in _runs_in(path)}.values())
     if not folders:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison, load_comparison
 from tiedlm.comparison.parts.document import PartsComparison
-from tiedlm.comparison.parts.stored import kind_of, load_parts_comparison
+from tiedlm.comparison.parts.stored import holds_parts, load_parts_comparison
 from tiedlm.comparison.pooling import check_stored_alike
 from tiedlm.errors import ConfigError, Problem
 from tiedlm.run.find import holds_runs
@@ -17,7 +17,7 @@ def reported(folders: Sequence[Path]) -> Comparison | PartsComparison:
     Raises ConfigError where nothing is stored, no run is finished, or the runs are not alike.
     """
     first = folders[0]
-    if len(folders) == 1 and kind_of(first) == "parts":
+    if len(folders) == 1 and holds_parts(first):
         return _reported_parts(first)
     if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not holds_runs(first)):
         comparison = load_comparison(first)
@@ -35,7 +35,7 @@ def compared_in(
 
     Raises ConfigError as `gather` does, and where something is asked of an experiment with parts that its config asks.
     """
-    if len(folders) > 1 or kind_of(folders[0]) != "parts":
+    if len(folders) > 1 or not holds_parts(folders[0]):
         from tiedlm.comparison.gather import gather
 
         return gather(folders, baseline, primary, smallest_worthwhile)

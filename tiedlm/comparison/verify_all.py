@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiedlm.comparison.parts.stored import kind_of
+from tiedlm.comparison.parts.stored import holds_parts
 from tiedlm.comparison.parts.verify import verify_parts
 from tiedlm.comparison.verify import Verified, verify
 from tiedlm.run.folder import RunFolder
@@ -29,4 +29,4 @@ def verify_all(folders: Sequence[Path]) -> Verified:
 def verify_folder(folder: Path) -> Verified:
     """Check one folder of any kind."""
     is_run = RunFolder(folder).config_file.is_file()
-    return verify_parts(folder) if not is_run and kind_of(folder) == "parts" else verify(folder)
+    return verify_parts(folder) if not is_run and holds_parts(folder) else verify(folder)

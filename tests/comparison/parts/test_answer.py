@@ -13,7 +13,7 @@ from tiedlm.comparison.parts import answer as answering
 from tiedlm.comparison.parts.answer import answer_parts
 from tiedlm.comparison.parts.question import PartsQuestion
 from tiedlm.comparison.parts.reopen import gather_parts
-from tiedlm.comparison.parts.stored import kind_of, load_parts_comparison
+from tiedlm.comparison.parts.stored import holds_parts, load_parts_comparison
 from tiedlm.config.base import ConfigError
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.result import RunFailure
@@ -83,7 +83,7 @@ def test_a_part_in_which_nothing_has_finished_has_no_comparison(tmp_path: Path) 
     nothing = StoredParts(tmp_path / "nothing", seeds=(0, 1), choosing=(0,), judging=(1,))
     empty = answer_parts([nothing.part("default", {})], nothing.question(), nothing.home)
     assert empty.verdict == "No run has finished: there is nothing to compare."
-    assert kind_of(nothing.home) is None
+    assert not holds_parts(nothing.home)
 
 
 def test_the_runs_that_are_there_now_are_compared_as_was_asked_before(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_runs_that_are_there_now_are_compared_as_was_asked_before(tmp_path: 
 def test_a_comparison_of_parts_is_not_taken_for_another_and_the_other_way_round(tmp_path: Path) -> None:
     made, parts = stored_recipes(tmp_path)
     answer_parts(parts, made.question(), made.home)
-    assert (kind_of(made.home), kind_of(made.home / "default"), kind_of(tmp_path)) == ("parts", "one", None)
+    assert [holds_parts(place) for place in (made.home, made.home / "default", tmp_path)] == [True, False, False]
     with pytest.raises(ConfigError) as caught:
         load_comparison(made.home)
     assert str(caught.value) == (

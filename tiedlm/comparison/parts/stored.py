@@ -1,21 +1,15 @@
 """The comparison of an experiment with parts, as it lies in the experiment's folder. Free of torch."""
 
 from pathlib import Path
-from typing import Literal
 
 from tiedlm.comparison.comparison import COMPARISON_FILE, load_as, parts_stored_in
 from tiedlm.comparison.parts.document import PartsComparison
 from tiedlm.config.base import ConfigError, Problem
 
-Kind = Literal["one", "parts"]
-"""A comparison by itself, or that of an experiment with recipes or budgets."""
 
-
-def kind_of(folder: Path) -> Kind | None:
-    """Which kind of comparison is stored in a folder; null where none is."""
-    if parts_stored_in(folder):
-        return "parts"
-    return "one" if (folder / COMPARISON_FILE).is_file() else None
+def holds_parts(folder: Path) -> bool:
+    """Whether the comparison stored in a folder is that of an experiment with recipes or budgets."""
+    return bool(parts_stored_in(folder))
 
 
 def load_parts_comparison(folder: Path) -> PartsComparison:
@@ -23,7 +17,7 @@ def load_parts_comparison(folder: Path) -> PartsComparison:
 
     Raises ConfigError where there is none, it cannot be read, or the experiment has no parts.
     """
-    if kind_of(folder) == "one":
+    if (folder / COMPARISON_FILE).is_file() and not holds_parts(folder):
         message = "not the comparison of an experiment with recipes or budgets, or one that cannot be read"
         raise ConfigError(Problem("", message), source=str(folder / COMPARISON_FILE))
     return load_as(folder, PartsComparison)
@@ -31,7 +25,7 @@ def load_parts_comparison(folder: Path) -> PartsComparison:
 
 def stored_parts_comparison(folder: Path | None) -> PartsComparison | None:
     """The same; null where there is none, also where an older version wrote it: it is made anew."""
-    if folder is None or kind_of(folder) != "parts":
+    if folder is None or not holds_parts(folder):
         return None
     try:
         return load_parts_comparison(folder)
