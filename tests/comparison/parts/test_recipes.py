@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tests.support.finished_runs import effective, run_result
-from tests.support.parts import MadeUp, Nats, around, part_runs, set_keys
+from tests.support.parts import MadeUp, Nats, around, part_comparison, part_runs, set_keys
 from tests.support.stored_parts import StoredParts
+from tiedlm.comparison.parts.across import left_out
 from tiedlm.comparison.parts.statements import recipe_statements
 from tiedlm.comparison.statistics import t_interval
 from tiedlm.run.folder import raw_config
@@ -310,3 +311,18 @@ def test_of_configs_as_they_are_planned_only_what_the_recipe_changes_turns_the_s
         made.results[recipe] = [run.model_copy(update={"config": configs[run.variant]}) for run in made.results[recipe]]
     (key,) = made.measured().across[0].turned_by
     assert (key.key, key.better_value, key.worse_value) == (SCALE, 1.0, "sqrt_dim")
+
+
+def test_a_recipe_whose_runs_are_no_pairs_stands_in_no_figure_over_all_and_is_named() -> None:
+    made = turned()
+    made.results["default"] = [
+        run.model_copy(update={"hashes": run.hashes.model_copy(update={"batches": "0"})})
+        if run.variant == "tied"
+        else run
+        for run in made.results["default"]
+    ]
+    found = made.measured()
+    assert found.within[0].verdict == "cannot_tell"
+    assert (found.across[0].recipes, found.across[0].better) == (2, 0)
+    comparisons = {name: part_comparison(runs) for name, runs in made.results.items()}
+    assert list(left_out(comparisons)) == ["default: tied stands in no figure over all parts: the batches differ."]

@@ -33,11 +33,26 @@ def differences_of(variant: str, comparisons: Mapping[str, Comparison]) -> dict[
     }
 
 
+def is_comparable(difference: Difference) -> bool:
+    """Whether it may stand beside those of other parts."""
+    return difference.mean is not None and difference.pairing.level != "none"
+
+
+def left_out(comparisons: Mapping[str, Comparison]) -> Iterator[str]:
+    """The differences that stand in no figure over all parts, each with why."""
+    for part, comparison in comparisons.items():
+        for found in comparison.differences:
+            if found.split == _SPLIT and not is_comparable(found):
+                why = "; ".join(found.pairing.reasons)
+                yield f"{part}: {found.variant} stands in no figure over all parts: {why}."
+
+
 def within_recipes(variant: str, comparisons: Mapping[str, Comparison], settings: Settings) -> Iterator[WithinRecipe]:
     """One for every recipe, also where nothing can be compared yet."""
     found = differences_of(variant, comparisons)
     for recipe in comparisons:
         difference = found.get(recipe)
+        reasons = difference.absent if difference else dict.fromkeys(("mean", "ci95_seeds"), _NOTHING)
         yield WithinRecipe(
             recipe=recipe,
             variant=variant,
@@ -47,7 +62,7 @@ def within_recipes(variant: str, comparisons: Mapping[str, Comparison], settings
             per_seed=difference.per_seed if difference else [],
             verdict=difference.verdict if difference else "cannot_tell",
             settings=dict(settings.get(recipe, {})),
-            absent=difference.absent if difference else dict.fromkeys(("mean", "ci95_seeds"), _NOTHING),
+            absent={key: reasons[key] for key in ("mean", "ci95_seeds") if key in reasons},
         )
 
 
@@ -55,11 +70,7 @@ def across_recipes(
     variant: str, baseline: str, comparisons: Mapping[str, Comparison], results: RunsOfRecipe
 ) -> AcrossRecipes:
     """Over the recipes under which the runs of both are comparable."""
-    found = {
-        recipe: each
-        for recipe, each in differences_of(variant, comparisons).items()
-        if each.mean is not None and each.pairing.level != "none"
-    }
+    found = {recipe: each for recipe, each in differences_of(variant, comparisons).items() if is_comparable(each)}
     means = [mean(each.per_seed) for each in found.values()]
     sides = turned_sides({recipe: (each.verdict, each.p_difference) for recipe, each in found.items()})
     return AcrossRecipes(

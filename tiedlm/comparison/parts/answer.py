@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tiedlm.comparison.answer import Outcome, answer, read_outcomes
 from tiedlm.comparison.comparison import Comparison, Pending, store_comparison
+from tiedlm.comparison.parts.across import left_out
 from tiedlm.comparison.parts.budgets import measure_budgets
 from tiedlm.comparison.parts.document import Budgets, PartComparison, PartsComparison, Recipes
 from tiedlm.comparison.parts.question import Part, PartsQuestion, digest
@@ -118,8 +119,14 @@ def join(finished: Sequence[FinishedPart], question: PartsQuestion) -> PartsComp
         part_of_failures=[part for part, _ in failures],
         pending=[run for _, run in pending],
         part_of_pending=[part for part, _ in pending],
-        notes=[f"{each.part.name}: {note}" for each in finished for note in each.comparison.notes],
+        notes=list(_notes(finished)),
     )
+
+
+def _notes(finished: Sequence[FinishedPart]) -> Iterator[str]:
+    """Those of each part, with its name, and what is left out of the figures over all of them."""
+    yield from (f"{each.part.name}: {note}" for each in finished for note in each.comparison.notes)
+    yield from left_out({each.part.name: each.comparison for each in finished})
 
 
 def _recipes(

@@ -7,7 +7,7 @@ from typing import Any
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.judgement import holm_corrected, p_values_of
-from tiedlm.comparison.parts.across import differences_of, turned_sides
+from tiedlm.comparison.parts.across import differences_of, is_comparable, turned_sides
 from tiedlm.comparison.parts.document import AtBudget, Budgets, Direction, Trend
 from tiedlm.comparison.parts.recipes import variants_of
 from tiedlm.comparison.significance import LEVEL
@@ -41,7 +41,7 @@ def _measure(variant: str, comparisons: Mapping[str, Comparison], factors: Mappi
     found = differences_of(variant, comparisons)
     at = [_at(part, difference, comparisons[part], factors[part]) for part, difference in found.items()]
     at.sort(key=lambda each: each.tokens_seen)
-    fitted = [each for each in at if _is_comparable(found[each.part])]
+    fitted = [each for each in at if is_comparable(found[each.part])]
     by_seed = [dict(zip(found[each.part].seeds, each.per_seed, strict=True)) for each in fitted]
     seeds = [seed for seed in (by_seed[0] if by_seed else ()) if all(seed in each for each in by_seed)]
     reason = _why_no_line(fitted, seeds)
@@ -64,10 +64,6 @@ def _measure(variant: str, comparisons: Mapping[str, Comparison], factors: Mappi
         direction="cannot_tell",
         absent={} if len(slopes) > 1 else {"ci95": ONE_SEED},
     )
-
-
-def _is_comparable(difference: Difference) -> bool:
-    return difference.mean is not None and difference.pairing.level != "none"
 
 
 def _why_no_line(fitted: Sequence[AtBudget], seeds: Sequence[int]) -> str | None:
@@ -106,7 +102,7 @@ def _direction(trend: Trend, found: Mapping[str, Difference]) -> Direction:
       two have opposite signs.
     - `cannot_tell`: none of these.
     """
-    judged = {part: (each.verdict, each.p_difference) for part, each in found.items() if _is_comparable(each)}
+    judged = {part: (each.verdict, each.p_difference) for part, each in found.items() if is_comparable(each)}
     if turned_sides(judged) is not None:
         return "changes_sign"
     if len(trend.per_seed) > 1 and not any(trend.per_seed):
@@ -124,7 +120,7 @@ def _direction(trend: Trend, found: Mapping[str, Difference]) -> Direction:
 
 def _middles(trend: Trend, found: Mapping[str, Difference]) -> list[float]:
     """For each seed, its line halfway between the shortest and the longest budget, counted in doublings."""
-    fitted = [each for each in trend.at if _is_comparable(found[each.part])]
+    fitted = [each for each in trend.at if is_comparable(found[each.part])]
     doublings = [math.log2(each.tokens_seen) for each in fitted]
     from_mean = (doublings[0] + doublings[-1]) / 2 - mean(doublings)
     levels: list[Any] = [dict(zip(found[each.part].seeds, each.per_seed, strict=True)) for each in fitted]

@@ -40,12 +40,13 @@ class WithinRecipe(Config):
 class AcrossRecipes(Config):
     """A variant against the baseline over all recipes, which count as drawn from those one might have used.
 
-    Random effects: `mean` and its `ci95`, the standard deviation `between` recipes, and `prediction95`, in which the
-    difference lies that the same seeds would show under one more recipe. `better` and `worse` count recipes by the sign
-    of their mean difference, of the variant, and `num_better`, `num_worse` those whose verdict says so; `recipes` is
-    how many have a difference. `sign_turns` where one recipe's verdict is better and another's is worse, and stays so
-    with both tests corrected for the number of recipes; `turned_by` are then the keys that tell such recipes apart, of
-    the pairs of recipes with the fewest.
+    Random effects: `mean` and its `ci95` (over recipes and over seeds, the wider of the two), the standard deviation
+    `between` recipes, and `prediction95`, in which the difference lies that these very seeds would show under one more
+    recipe; it may be narrower than `ci95`, which also holds what other seeds would show. `better` and `worse` count
+    recipes by the sign of their mean difference, of the variant, and `num_better`, `num_worse` those whose verdict says
+    so; `recipes` is how many have a difference. `sign_turns` where one recipe's verdict is better and another's is
+    worse, and stays so with both tests corrected for the number of recipes; `turned_by` are then the keys that tell
+    such recipes apart, of the pairs of recipes with the fewest.
     """
 
     variant: str
