@@ -84,11 +84,10 @@ def _gathered(
     folders: Sequence[Path], baseline: str | None, primary: str | None, smallest_worthwhile: float | None
 ) -> "Document":
     """The comparison of the finished runs; of an experiment with recipes or budgets the one that is stored."""
-    if len(folders) == 1:
-        from tiedlm.comparison.parts.stored import holds_parts
+    from tiedlm.comparison.parts.stored import kind_of
 
-        if holds_parts(folders[0]):
-            return _stored_parts(folders[0], baseline, primary, smallest_worthwhile)
+    if len(folders) == 1 and kind_of(folders[0]) == "parts":
+        return _stored_parts(folders[0], baseline, primary, smallest_worthwhile)
     from tiedlm.comparison.gather import gather
 
     return gather(folders, baseline, primary, smallest_worthwhile)
@@ -98,7 +97,7 @@ def _stored_parts(
     folder: Path, baseline: str | None, primary: str | None, smallest_worthwhile: float | None
 ) -> "Document":
     """Raises ConfigError where something else is asked of it than its config asks."""
-    from tiedlm.comparison.parts.answer import load_parts_comparison
+    from tiedlm.comparison.parts.stored import load_parts_comparison
     from tiedlm.errors import ConfigError, Problem
 
     given = {"--baseline": baseline, "--primary": primary, "--smallest-worthwhile": smallest_worthwhile}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import tiedlm
-from tests.support.parts import FAILURE, RECIPES, recipes_comparison
+from tests.support.parts_documents import FAILURE, RECIPES, recipes_comparison
 from tiedlm.api.parts_comparison import PartsComparison
 from tiedlm.comparison.comparison import COMPARISON_FILE, Pending
 

@@ -13,8 +13,7 @@ from tiedlm.comparison.comparison import COMPARISON_FILE
 from tiedlm.comparison.comparison import Comparison as Document
 from tiedlm.comparison.comparison import load_comparison as load_stored
 from tiedlm.comparison.gather import gather
-from tiedlm.comparison.parts.answer import load_parts_comparison
-from tiedlm.comparison.parts.stored import holds_parts
+from tiedlm.comparison.parts.stored import kind_of, load_parts_comparison
 from tiedlm.config.find import find_packaged
 from tiedlm.errors import ConfigError, Problem
 from tiedlm.experiment.reading import load_experiment
@@ -47,7 +46,7 @@ def compare(
     folders = _folders(what)
     if folders:
         _refuse_changes(overrides=overrides, device=device, fresh=fresh)
-        if len(folders) == 1 and holds_parts(folders[0]):
+        if len(folders) == 1 and kind_of(folders[0]) == "parts":
             message = "holds recipes or budgets: tiedlm.load_comparison shows what they say together"
             raise ConfigError(Problem("", message), source=str(folders[0]))
         return Comparison(gather(folders, baseline, primary, smallest_worthwhile), folders)
@@ -80,7 +79,7 @@ def load_comparison(folder: str | Path) -> Comparison | PartsComparison:
     if not place.is_dir():
         message = "no such folder; give an experiment's, as in runs/quickstart"
         raise ConfigError(Problem("", message), source=str(folder))
-    if holds_parts(place):
+    if kind_of(place) == "parts":
         return PartsComparison(load_parts_comparison(place), place)
     if (place / COMPARISON_FILE).is_file() and not run_folders(place):
         return Comparison(load_stored(place), [place])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tiedlm.comparison.answer import answer, stored_comparison
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.comparison.parts.stored import holds_parts
+from tiedlm.comparison.parts.stored import kind_of
 from tiedlm.comparison.question import Question, default_primary
 from tiedlm.config.base import ConfigError, Problem, first_difference
 from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
@@ -28,7 +28,7 @@ def gather(
     is one, or the first variant. Raises ConfigError where nothing is finished.
     """
     for path in paths:
-        if holds_parts(path):
+        if kind_of(path) == "parts":
             message = "holds recipes or budgets, each a comparison of its own: name it alone, or folders of its parts"
             raise ConfigError(Problem("", message), source=str(path))
     folders = list({folder.path.resolve(): folder for path in paths for folder in _runs_in(path)}.values())

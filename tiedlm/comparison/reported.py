@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison, load_comparison
-from tiedlm.comparison.parts.answer import load_parts_comparison
 from tiedlm.comparison.parts.document import PartsComparison
-from tiedlm.comparison.parts.stored import holds_parts
+from tiedlm.comparison.parts.stored import kind_of, load_parts_comparison
 from tiedlm.comparison.pooling import check_stored_alike
 from tiedlm.run.find import holds_runs
 
@@ -17,7 +16,7 @@ def reported(folders: Sequence[Path]) -> Comparison | PartsComparison:
     Raises ConfigError where nothing is stored, no run is finished, or the runs are not alike.
     """
     first = folders[0]
-    if len(folders) == 1 and holds_parts(first):
+    if len(folders) == 1 and kind_of(first) == "parts":
         return _reported_parts(first)
     if len(folders) == 1 and ((first / COMPARISON_FILE).is_file() or not holds_runs(first)):
         comparison = load_comparison(first)

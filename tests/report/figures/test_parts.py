@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.parts import RECIPES, budgets_comparison, recipes_comparison
+from tests.support.parts_documents import RECIPES, SCALE, budgets_comparison, recipes_comparison
 from tiedlm.comparison.parts.document import PartsComparison
 from tiedlm.report.figures.parts import (
     conditions_of_parts,
@@ -85,6 +85,31 @@ def test_the_sign_that_turns_without_a_key_is_said_so() -> None:
     assert not [each for each in sentences_together(with_across(turned_by=[], sign_turns=False)) if "turns" in each]
 
 
+def test_what_the_verdict_says_with_its_numbers_is_not_said_again() -> None:
+    document = recipes_comparison()
+    verdict = (
+        "the mean difference is -0.0095, and another recipe would show -0.0844 to +0.0654; tied under plain is better "
+        f"by 0.0210 (95 % interval -0.0239 to -0.0181); the sign turns with {SCALE}"
+    )
+    assert list(sentences_together(document.model_copy(update={"verdict": verdict}))) == []
+    without_best = verdict.replace("0.0210", "0.0211")
+    (said,) = sentences_together(document.model_copy(update={"verdict": without_best}))
+    assert said.startswith("Best against best: ")
+
+
+def test_a_recipe_that_could_not_be_chosen_has_its_reason() -> None:
+    document = recipes_comparison()
+    assert document.recipes is not None
+    (best,) = document.recipes.best_against_best
+    none = {"recipe": None, "baseline_recipe": None, "mean": None, "ci95_seeds": None, "absent": {"mean": "one seed"}}
+    recipes = document.recipes.model_copy(update={"best_against_best": [best.model_copy(update=none)]})
+    changed = document.model_copy(update={"recipes": recipes})
+    assert list(sentences_together(changed))[-1].startswith(
+        "Best against best: tied under none, untied under none: cannot tell, one seed ("
+    )
+    assert "its recipe, recipe of untied, difference: none, one seed." in list(best_table(changed).reasons())
+
+
 def test_a_missing_prediction_has_its_reason_of_its_own() -> None:
     few = {"prediction95": "two recipes are too few for one"}
     said = next(iter(sentences_together(with_across(prediction95=None, absent=few))))
@@ -106,7 +131,7 @@ def test_seeds_that_would_tell_stand_beside_best_against_best() -> None:
     recipes = document.recipes.model_copy(update={"best_against_best": [unsure]})
     changed = document.model_copy(update={"recipes": recipes})
     assert list(sentences_together(changed))[-1].endswith("judged by seeds 1, 2, 3; 12 to 40 seeds would tell).")
-    assert best_table(changed).rows[-1].cells == ("12 to 40",)
+    assert best_table(changed).rows[-2].cells == ("12 to 40",)
 
 
 def test_a_trend_of_one_seed_has_no_interval_and_says_why() -> None:

@@ -151,15 +151,20 @@ def best_table(document: PartsComparison) -> Table:
     """A column for each variant: under its best recipe against the baseline under its own."""
     found = document.recipes.best_against_best if document.recipes else []
     rows = (
-        Row.of("its recipe", (each.recipe for each in found)),
-        Row.of(f"recipe of {document.baseline}", (each.baseline_recipe for each in found)),
+        Row.of("its recipe", (each.recipe or _no_recipe(each) for each in found)),
+        Row.of(f"recipe of {document.baseline}", (each.baseline_recipe or _no_recipe(each) for each in found)),
         Row.of("chosen on validation by", (seeds_listed(each.chosen_by) for each in found)),
         Row.of("judged on test by", (seeds_listed(each.judged_by) for each in found)),
         Row.of("difference", (_difference(each) for each in found)),
         Row.of("verdict", (key_in_words(each.verdict) for each in found)),
         Row.of("seeds that would tell", (_seeds_needed(each) for each in found)),
+        Row.of("comparisons corrected for", (numbers.count(each.num_corrected_for) for each in found)),
     )
     return Table(tuple(each.variant for each in found), rows, title="Best against best")
+
+
+def _no_recipe(found: BestAgainstBest) -> Absence:
+    return Absence(reason_in(found.absent, "mean"))
 
 
 def _seeds_needed(found: BestAgainstBest) -> str:
@@ -175,6 +180,7 @@ def trend_table(document: PartsComparison) -> Table:
     rows = (
         Row.of("change for each doubling", (_slope(each) for each in found)),
         Row.of("the difference", (DIRECTIONS[each.direction] for each in found)),
+        Row.of("comparisons corrected for", (numbers.count(each.num_corrected_for) for each in found)),
     )
     names = tuple(f"{each.variant} - {document.baseline}" for each in found)
     return Table(names, rows, title="Trend with the tokens of training")
