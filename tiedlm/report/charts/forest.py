@@ -23,7 +23,7 @@ MARKS: dict[Verdict, Mark] = {
 HOW_TO_READ = (
     "Triangle: better (to the left) or worse (to the right); square: equal; ring: cannot tell; with the 95 % interval "
     "over seeds, and a small dot for each seed. Diamond: mean across recipes, as wide as its 95 % interval; dashed: "
-    "where the difference under one more recipe would lie (95 % prediction interval)."
+    "what the same seeds would show under one more recipe (95 % prediction interval)."
 )
 
 

@@ -57,7 +57,7 @@ def notes_together(document: PartsComparison) -> Iterator[str]:
     if document.recipes:
         yield (
             "Across recipes: random effects; each recipe counts as drawn from those one might have used, and the "
-            "95 % prediction interval is where the difference under one more of them lies."
+            "95 % prediction interval holds the difference that the same seeds would show under one more of them."
         )
         yield (
             "Best against best: the recipe of each variant is chosen on validation by some seeds, and judged on test "
