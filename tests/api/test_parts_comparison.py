@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import tiedlm
-from tests.support.shown_parts import FAILURE, RECIPES, recipes_comparison
+from tests.support.parts_documents import FAILURE, RECIPES, recipes_comparison
 from tiedlm.api.parts_comparison import PartsComparison
 from tiedlm.comparison.comparison import COMPARISON_FILE, Pending
 
@@ -49,6 +49,8 @@ def test_a_notebook_and_every_format_show_it(loaded: PartsComparison) -> None:
     assert loaded.to_csv().startswith("part,variant,")
 
 
-def test_compare_of_its_folder_says_what_shows_it(loaded: PartsComparison, tmp_path: Path) -> None:
-    with pytest.raises(tiedlm.ConfigError, match=r"holds recipes or budgets: tiedlm\.load_comparison shows"):
-        tiedlm.compare(tmp_path)
+def test_compare_of_its_folder_is_the_same(loaded: PartsComparison, tmp_path: Path) -> None:
+    again = tiedlm.compare(tmp_path)
+    assert isinstance(again, PartsComparison) and again.document == loaded.document
+    with pytest.raises(tiedlm.ConfigError, match="baseline: needs the config here"):
+        tiedlm.compare(tmp_path, baseline="tied")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
-from tests.support.shown_parts import recipes_comparison
+from tests.support.parts_documents import recipes_comparison
 from tests.support.terminal import unwrapped
 from tiedlm.comparison.comparison import COMPARISON_FILE
 
@@ -82,7 +82,7 @@ def test_among_several_folders_it_is_refused_and_not_left_out(
 def test_a_damaged_document_is_named_in_one_line(
     command: str, experiment: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (Path(experiment) / COMPARISON_FILE).write_text(json.dumps({"parts": [], "baseline": "untied"}))
+    (Path(experiment) / COMPARISON_FILE).write_text(json.dumps({"parts": [{"part": "plain"}], "baseline": "untied"}))
     assert main([command, experiment]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1

@@ -14,7 +14,8 @@ from tiedlm.comparison.comparison import Comparison as Document
 from tiedlm.comparison.comparison import load_comparison as load_stored
 from tiedlm.comparison.gather import gather
 from tiedlm.comparison.parts.document import PartsComparison as PartsDocument
-from tiedlm.comparison.parts.stored import holds_parts, load_parts_comparison
+from tiedlm.comparison.parts.reopen import comparison_in
+from tiedlm.comparison.parts.stored import holds_parts
 from tiedlm.comparison.reported import compared_in
 from tiedlm.config.find import find_packaged
 from tiedlm.errors import ConfigError, Problem
@@ -71,14 +72,14 @@ def load_comparison(folder: str | Path) -> Comparison | PartsComparison:
     """The comparison of the finished runs in an experiment's folder; nothing is trained.
 
     Where only comparison.json is there, without the runs, it is that one; of an experiment with recipes or budgets it
-    is the one that is stored. Raises ConfigError.
+    is what they say together. Raises ConfigError.
     """
     place = as_path(folder)
     if not place.is_dir():
         message = "no such folder; give an experiment's, as in runs/quickstart"
         raise ConfigError(Problem("", message), source=str(folder))
     if holds_parts(place):
-        return PartsComparison(load_parts_comparison(place), place)
+        return PartsComparison(comparison_in(place), place)
     if (place / COMPARISON_FILE).is_file() and not run_folders(place):
         return Comparison(load_stored(place), [place])
     return Comparison(gather([place]), [place])

@@ -31,7 +31,7 @@ def reported(folders: Sequence[Path]) -> Comparison | PartsComparison:
 def compared_in(
     folders: Sequence[Path], baseline: str | None, primary: str | None, smallest_worthwhile: float | None
 ) -> Comparison | PartsComparison:
-    """The comparison of the finished runs in some folders; of an experiment with parts the one that is stored.
+    """The comparison of the finished runs in some folders, each a run's or an experiment's.
 
     Raises ConfigError as `gather` does, and where something is asked of an experiment with parts that its config asks.
     """
@@ -44,7 +44,9 @@ def compared_in(
         if value is not None:
             message = "needs the config here: an experiment with recipes or budgets is judged as a whole"
             raise ConfigError(Problem(option, message))
-    return _reported_parts(folders[0])
+    from tiedlm.comparison.parts.reopen import comparison_in
+
+    return comparison_in(folders[0])
 
 
 def _reported_parts(folder: Path) -> PartsComparison:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.finished_runs import example_comparison
-from tests.support.shown_parts import recipes_comparison
+from tests.support.parts_documents import recipes_comparison
 from tiedlm.comparison.comparison import COMPARISON_FILE, store_comparison
 from tiedlm.comparison.parts.stored import holds_parts, load_parts_comparison
 from tiedlm.config.base import ConfigError

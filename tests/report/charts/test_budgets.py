@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.support.shown_parts import budgets_comparison, recipes_comparison
+from tests.support.parts_documents import budgets_comparison, recipes_comparison
 from tiedlm.report.charts.budgets import charts_of_parts, interval_charts, trend_chart
 
 

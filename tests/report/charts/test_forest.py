@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.shown_parts import RECIPES, recipes_comparison
+from tests.support.parts_documents import RECIPES, recipes_comparison
 from tiedlm.report.charts.chart import Estimate, IntervalChart
 from tiedlm.report.charts.forest import MARKS, forest_charts
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs, summarize
-from tests.support.shown_parts import RECIPES, budgets_comparison, recipes_comparison
+from tests.support.parts_documents import RECIPES, budgets_comparison, recipes_comparison
 from tiedlm.report.charts.budgets import charts_of_parts, trend_chart
 from tiedlm.report.charts.chart import (
     MOST_MARKED,

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.html_pages import ReadPage
-from tests.support.shown_parts import FAILURE, RECIPES, budgets_comparison, recipes_comparison
+from tests.support.parts_documents import FAILURE, RECIPES, budgets_comparison, recipes_comparison
 from tiedlm.comparison.comparison import Pending
 from tiedlm.comparison.parts.document import PartsComparison
 from tiedlm.report.charts import budgets, forest
@@ -61,7 +61,7 @@ def test_it_says_the_headline_the_settings_and_what_is_missing() -> None:
     text = read(DOCUMENTS["missing"]).text
     for words in (
         "tied is better than untied under 4 of 6 recipes",
-        "On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 4 seeds, so far.",
+        "On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 4 seeds, so far; 7 recipes.",
         "training.learning_rate = 0.003, training.warmup = 200",
         "Failed: plain, tied, seed 1",
         "new: nothing to compare yet",

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from tests.support.shown_parts import FAILURE, RECIPES, SCALE, budgets_comparison, recipes_comparison
+from tests.support.parts_documents import FAILURE, RECIPES, SCALE, budgets_comparison, recipes_comparison
 from tiedlm.comparison.comparison import Pending
 from tiedlm.comparison.parts.document import PartsComparison
 from tiedlm.report.figures.parts_tables import glance_tables, tables_together

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, curve, example_comparison, runs, summarize
-from tests.support.shown_parts import RECIPES, budgets_comparison, recipes_comparison
+from tests.support.parts_documents import RECIPES, budgets_comparison, recipes_comparison
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.config.base import ConfigError
 from tiedlm.report.charts.budgets import charts_of_parts

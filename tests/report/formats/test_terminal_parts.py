@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.support.shown_parts import FAILURE, RECIPES, budgets_comparison, recipes_comparison
+from tests.support.parts_documents import FAILURE, RECIPES, budgets_comparison, recipes_comparison
 from tests.support.terminal import printed_on, unwrapped
 from tiedlm.comparison.comparison import Pending
 from tiedlm.comparison.parts.document import PartsComparison
@@ -32,7 +32,7 @@ def test_one_screen_holds_every_recipe_what_they_say_together_and_the_verdict_la
     document = recipes_comparison()
     assert document.recipes is not None
     screen = shown(document)
-    assert len(screen.splitlines()) <= 22, "the command above and the prompt below it stay on the screen"
+    assert len(screen.splitlines()) <= 23, "the command above and the prompt below it stay on the screen"
     assert max(map(len, screen.splitlines())) <= 80
     text = unwrapped(screen)
     for within in document.recipes.within:
@@ -48,7 +48,8 @@ def test_one_screen_holds_every_recipe_what_they_say_together_and_the_verdict_la
     ):
         assert words in text, words
     assert text.endswith(
-        f"On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 4 seeds: {document.statements[0]}."
+        f"On WikiText-103 (wikitext-103-v1); V=32,000, D=768, 100M tokens, fp32, 4 seeds; 6 recipes: "
+        f"{document.statements[0]}."
     )
 
 
@@ -97,7 +98,7 @@ def test_a_recipe_without_a_finished_run_failures_and_missing_runs_are_said() ->
     assert "tied - untied (new): none, no run has finished." in text
     assert "Failed: plain, tied, seed 1 (diverged at step 1,234): the loss is not a number" in text
     assert "Not finished yet: 1 planned run (1 of new)." in text
-    assert "4 seeds, so far:" in text
+    assert "4 seeds, so far; 7 recipes:" in text
 
 
 def test_one_seed_has_neither_interval_nor_a_judge_and_the_reasons_are_said() -> None:
@@ -153,7 +154,7 @@ def test_a_heading_is_as_wide_as_the_text() -> None:
 _SHOW = """
 import sys, pathlib
 from rich.console import Console
-from tiedlm.comparison.parts.answer import load_parts_comparison
+from tiedlm.comparison.parts.stored import load_parts_comparison
 from tiedlm.report.formats.html_parts import parts_html
 from tiedlm.report.formats.terminal_parts import render_parts
 document = load_parts_comparison(pathlib.Path(sys.argv[1]))

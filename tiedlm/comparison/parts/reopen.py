@@ -9,7 +9,7 @@ from tiedlm.comparison.parts.document import PartComparison, PartsComparison
 from tiedlm.comparison.parts.question import Part, PartsQuestion
 from tiedlm.comparison.parts.stored import load_parts_comparison
 from tiedlm.comparison.question import Question, question_of
-from tiedlm.run.folder import RunFolder, run_folders
+from tiedlm.run.folder import RunFolder, part_folders, run_folders
 from tiedlm.run.layout import Layout
 
 
@@ -21,6 +21,11 @@ def gather_parts(home: Path) -> PartsComparison:
     stored = load_parts_comparison(home)
     folders = {part.part: run_folders(home / part.part) for part in stored.parts}
     return answer_parts(parts_of(stored, home, folders), parts_question_of(stored), home)
+
+
+def comparison_in(home: Path) -> PartsComparison:
+    """That of the runs in the folder of an experiment; what is stored there where the runs themselves are not."""
+    return gather_parts(home) if part_folders(home) else load_parts_comparison(home)
 
 
 def parts_question_of(stored: PartsComparison) -> PartsQuestion:

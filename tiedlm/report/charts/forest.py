@@ -8,6 +8,7 @@ from tiedlm.comparison.verdict import UNIT
 from tiedlm.report.charts.chart import Band, Estimate, IntervalChart, Mark
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.parts import compared_variants, seeds_listed, variant_names
+from tiedlm.report.figures.parts_sentences import best_recipes
 from tiedlm.report.figures.parts_tables import difference_reasons, interval_in_words
 from tiedlm.report.figures.text import key_in_words
 
@@ -22,7 +23,7 @@ MARKS: dict[Verdict, Mark] = {
 HOW_TO_READ = (
     "Triangle: better (to the left) or worse (to the right); square: equal; ring: cannot tell; with the 95 % interval "
     "over seeds, and a small dot for each seed. Diamond: mean across recipes, as wide as its 95 % interval; dashed: "
-    "where the difference under one more recipe would lie (95 % prediction interval)."
+    "what the same seeds would show under one more recipe (95 % prediction interval)."
 )
 
 
@@ -31,7 +32,7 @@ def forest_charts(document: PartsComparison) -> Iterator[IntervalChart]:
     names, size = variant_names(document), document.smallest_worthwhile
     for number, variant in enumerate(compared_variants(document) if document.recipes else ()):
         assert document.recipes is not None
-        estimates = tuple(_estimates(document.recipes, variant, document.baseline, names.index(variant)))
+        estimates = tuple(_estimates(document.recipes, variant, names.index(variant)))
         if all(each.middle is None for each in estimates):
             continue
         yield IntervalChart(
@@ -45,7 +46,7 @@ def forest_charts(document: PartsComparison) -> Iterator[IntervalChart]:
         )
 
 
-def _estimates(recipes: Recipes, variant: str, baseline: str, place: int) -> Iterator[Estimate]:
+def _estimates(recipes: Recipes, variant: str, place: int) -> Iterator[Estimate]:
     for within in recipes.within:
         if within.variant == variant:
             yield _within(within, place)
@@ -54,7 +55,7 @@ def _estimates(recipes: Recipes, variant: str, baseline: str, place: int) -> Ite
             yield _across(across, place)
     for best in recipes.best_against_best:
         if best.variant == variant:
-            yield _best(best, baseline, place)
+            yield _best(best, place)
 
 
 def _within(found: WithinRecipe, place: int) -> Estimate:
@@ -96,7 +97,7 @@ def _across(found: AcrossRecipes, place: int) -> Estimate:
     )
 
 
-def _best(found: BestAgainstBest, baseline: str, place: int) -> Estimate:
+def _best(found: BestAgainstBest, place: int) -> Estimate:
     return Estimate(
         "best",
         place,
@@ -106,7 +107,7 @@ def _best(found: BestAgainstBest, baseline: str, place: int) -> Estimate:
         tuple(found.per_seed),
         mark=MARKS[found.verdict],
         group=(
-            f"Best against best: {found.variant} under {found.recipe}, {baseline} under {found.baseline_recipe} "
+            f"Best against best: {best_recipes(found)} "
             f"(chosen by {seeds_listed(found.chosen_by)}, judged by {seeds_listed(found.judged_by)})"
         ),
     )

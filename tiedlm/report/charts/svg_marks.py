@@ -40,7 +40,7 @@ def draw_whole_mark(estimate: Estimate, x: Scale, y: float) -> list[Markup]:
         return []
     ends, whiskers = estimate.interval or (), estimate.whiskers or ()
     far = [line(x(whiskers[0]), y, x(whiskers[1]), y, "whiskers")] if whiskers else []
-    far += [line(x(end), y - 5, x(end), y + 5, "interval") for end in whiskers]
+    far += [line(x(end), y - 10, x(end), y + 10, "interval") for end in whiskers]  # higher than a diamond above it
     if estimate.mark == "diamond" and ends:
         low, middle, high = x(ends[0]), x(estimate.middle), x(ends[1])
         return [*far, _shape((low, y), (middle, y - 8), (high, y), (middle, y + 8))]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.parts.document import PartComparison, PartsComparison
 from tiedlm.comparison.variant_summary import VariantSummary
-from tiedlm.comparison.verdict import Conditions, conditions_in_words, seeds_in_words
+from tiedlm.comparison.verdict import conditions_in_words, seeds_in_words
 from tiedlm.report.figures.cells import shown_variants
 from tiedlm.report.figures.context import warnings
 from tiedlm.report.figures.text import key_in_words
@@ -45,22 +45,8 @@ def variant_of(part: PartComparison, name: str) -> VariantSummary | None:
 
 
 def conditions_of_parts(document: PartsComparison) -> str:
-    """ "On WikiText-103; V=32,000, D=768, 100M tokens, fp32, 5 seeds"; empty where no run has finished.
-
-    How each part was trained beyond that stands among its settings.
-    """
-    found = [each.conditions for each in finished_comparisons(document) if each.conditions]
-    if not found:
-        return ""
-    together = Conditions(
-        text=_unique(value for each in found for value in each.text),
-        vocab_size=_unique(value for each in found for value in each.vocab_size),
-        dim=_unique(value for each in found for value in each.dim),
-        tokens_seen=_unique(value for each in found for value in each.tokens_seen),
-        precision=_unique(value for each in found for value in each.precision),
-        num_seeds=max(each.num_seeds for each in found),
-    )
-    return conditions_in_words(together, not document.pending)
+    """ "On WikiText-103; V=32,000, D=768, 100M tokens, fp32, 5 seeds; 6 recipes"; empty where no run has finished."""
+    return conditions_in_words(document.conditions, not document.pending) if document.conditions else ""
 
 
 def warnings_of_parts(document: PartsComparison) -> list[str]:

@@ -29,6 +29,8 @@ def figures_together(document: PartsComparison) -> Iterator[Figure]:
     if document.budgets:
         for trend in document.budgets.trends:
             yield from _written(trend.variant, _trend(trend), trend.absent)
+            for seed, one in zip(trend.seeds, trend.per_seed, strict=False):
+                yield Figure(trend.variant, seed, "test", "trend_per_doubling", one)
 
 
 def _written(variant: str, figures: Mapping[str, tuple[Value, str]], absent: Mapping[str, str]) -> Iterator[Figure]:
@@ -62,12 +64,14 @@ def _best(found: BestAgainstBest) -> Iterator[Figure]:
     low, high = found.seeds_needed or (None, None)
     no_need = "the seeds tell already, or have no spread"
     figures: dict[str, tuple[Value, str]] = {
-        "best_recipe": (found.recipe, ""),
-        "best_baseline_recipe": (found.baseline_recipe, ""),
+        "best_recipe": (found.recipe, no_mean),
+        "best_baseline_recipe": (found.baseline_recipe, no_mean),
         "best_chosen_by": (" ".join(map(str, found.chosen_by)), ""),
         "best_difference": (found.mean, no_mean),
         **_ends("best_ci95_seeds", found.ci95_seeds, no_interval),
         "best_p": (found.p_difference, no_interval),
+        "best_p_corrected_for": (found.num_corrected_for, ""),
+        "best_sd_of_choice": (found.sd_of_choice, found.absent.get("sd_of_choice", no_interval)),
         "best_seeds_needed_low": (low, no_need),
         "best_seeds_needed_high": (high, no_need),
         "best_pairing": (found.pairing_level, ""),
@@ -83,5 +87,8 @@ def _trend(found: Trend) -> dict[str, tuple[Value, str]]:
     return {
         "trend_per_doubling": (found.per_doubling, "per_doubling"),
         **_ends("trend_ci95", found.ci95, "ci95"),
+        "trend_p_change": (found.p_change, "ci95"),
+        "trend_p_steady": (found.p_steady, "ci95"),
+        "trend_p_corrected_for": (found.num_corrected_for, ""),
         "trend_direction": (found.direction, ""),
     }

@@ -1,9 +1,10 @@
 """What recipes or budgets say together, in a sentence each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tiedlm.comparison.parts.document import AcrossRecipes, BestAgainstBest, PartsComparison, Trend
-from tiedlm.comparison.verdict import UNIT, rounded
+from tiedlm.comparison.statistics import Interval
+from tiedlm.comparison.verdict import UNIT, rounded, signed_together
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import reason_in
 from tiedlm.report.figures.parts import compared_variants, seeds_listed, value_in_words
@@ -29,15 +30,26 @@ def how_to_read_parts(document: PartsComparison) -> str:
 
 
 def sentences_together(document: PartsComparison) -> Iterator[str]:
-    """Across and best against best of every variant, or its trend; a turning sign where the verdict does not say it."""
+    """Across, best against best and turning keys of every variant, or its trend; nothing that the verdict says too."""
+    verdict, baseline = document.verdict, document.baseline
     if document.recipes:
         several = len(document.recipes.across) > 1
-        for each in document.recipes.across:
-            yield _across(each, document.baseline, several)
-            yield from _turns(each, document.verdict)
-        yield from map(_best, document.recipes.best_against_best)
-    if document.budgets:
-        yield from (_trend(each, document.baseline) for each in document.budgets.trends)
+        for across in document.recipes.across:
+            if not _is_said(verdict, across.mean, across.prediction95, across.absent):
+                yield _across(across, baseline, several)
+            yield from _turns(across, verdict)
+        for best in document.recipes.best_against_best:
+            if not _is_said(verdict, best.mean, best.ci95_seeds, best.absent):
+                yield _best(best)
+    for trend in document.budgets.trends if document.budgets else ():
+        if not _is_said(verdict, trend.per_doubling, trend.ci95, trend.absent):
+            yield _trend(trend, baseline)
+
+
+def _is_said(verdict: str, value: float | None, interval: Interval | None, absent: Mapping[str, str]) -> bool:
+    """Whether a value stands in the verdict with its interval, or else the reason why there is none."""
+    said = absent.values() if value is None else signed_together(value, interval)
+    return all(each.lstrip("+-") in verdict for each in said)
 
 
 def notes_together(document: PartsComparison) -> Iterator[str]:
@@ -45,7 +57,7 @@ def notes_together(document: PartsComparison) -> Iterator[str]:
     if document.recipes:
         yield (
             "Across recipes: random effects; each recipe counts as drawn from those one might have used, and the "
-            "95 % prediction interval is where the difference under one more of them lies."
+            "95 % prediction interval holds the difference that the same seeds would show under one more of them."
         )
         yield (
             "Best against best: the recipe of each variant is chosen on validation by some seeds, and judged on test "
@@ -92,8 +104,14 @@ def _turns(found: AcrossRecipes, verdict: str) -> Iterator[str]:
         yield f"The sign of {found.variant} turns with the recipe; no key alone tells such recipes apart."
 
 
+def best_recipes(found: BestAgainstBest) -> str:
+    """ "tied under plain, untied under wide-init", or that no recipe could be chosen."""
+    pairs = ((found.variant, found.recipe), (found.baseline, found.baseline_recipe))
+    return ", ".join(f"{name} under {'none' if recipe is None else recipe}" for name, recipe in pairs)
+
+
 def _best(found: BestAgainstBest) -> str:
-    arms = f"{found.variant} under {found.recipe}, {found.baseline} under {found.baseline_recipe}"
+    arms = best_recipes(found)
     by = f"chosen by {seeds_listed(found.chosen_by)}, judged by {seeds_listed(found.judged_by)}"
     no_mean, no_interval = difference_reasons(found.num_seeds, found.absent)
     if found.mean is None:

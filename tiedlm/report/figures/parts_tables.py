@@ -1,7 +1,6 @@
 """The tables of an experiment with parts: a line for each recipe or budget, then what they say together."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from tiedlm.comparison.parts.document import (
     AcrossRecipes,
@@ -148,24 +147,24 @@ def interval_in_words(mean: float | None, interval: Interval) -> str:
     return f"[{', '.join(signed_together(middle, interval)[1:])}]"
 
 
-def _recipe(found: BestAgainstBest, key: Literal["recipe", "baseline_recipe"]) -> str | Absence:
-    name: str | None = getattr(found, key)
-    return Absence(found.absent.get(key, "")) if name is None else name
-
-
 def best_table(document: PartsComparison) -> Table:
     """A column for each variant: under its best recipe against the baseline under its own."""
     found = document.recipes.best_against_best if document.recipes else []
     rows = (
-        Row.of("its recipe", (_recipe(each, "recipe") for each in found)),
-        Row.of(f"recipe of {document.baseline}", (_recipe(each, "baseline_recipe") for each in found)),
+        Row.of("its recipe", (each.recipe or _no_recipe(each) for each in found)),
+        Row.of(f"recipe of {document.baseline}", (each.baseline_recipe or _no_recipe(each) for each in found)),
         Row.of("chosen on validation by", (seeds_listed(each.chosen_by) for each in found)),
         Row.of("judged on test by", (seeds_listed(each.judged_by) for each in found)),
         Row.of("difference", (_difference(each) for each in found)),
         Row.of("verdict", (key_in_words(each.verdict) for each in found)),
         Row.of("seeds that would tell", (_seeds_needed(each) for each in found)),
+        Row.of("comparisons corrected for", (numbers.count(each.num_corrected_for) for each in found)),
     )
     return Table(tuple(each.variant for each in found), rows, title="Best against best")
+
+
+def _no_recipe(found: BestAgainstBest) -> Absence:
+    return Absence(reason_in(found.absent, "mean"))
 
 
 def _seeds_needed(found: BestAgainstBest) -> str:
@@ -181,6 +180,7 @@ def trend_table(document: PartsComparison) -> Table:
     rows = (
         Row.of("change for each doubling", (_slope(each) for each in found)),
         Row.of("the difference", (DIRECTIONS[each.direction] for each in found)),
+        Row.of("comparisons corrected for", (numbers.count(each.num_corrected_for) for each in found)),
     )
     names = tuple(f"{each.variant} - {document.baseline}" for each in found)
     return Table(names, rows, title="Trend with the tokens of training")

@@ -99,7 +99,7 @@ def text_legend(is_ascii: bool, has_diamond: bool) -> str:
     interval = f"{letters.ends[0]}{letters.bar}{letters.ends[1]} 95 % interval over seeds"
     if not has_diamond:
         return f"{verdicts}; {interval}."
-    far = f"{letters.ends[0]}{letters.far}{letters.ends[1]} where one more recipe would lie (95 % prediction interval)"
+    far = f"{letters.ends[0]}{letters.far}{letters.ends[1]} the same seeds under one more recipe (95 % prediction)"
     return f"{verdicts}; {interval}; {letters.marks['diamond']} mean across recipes, with its own; {far}."
 
 

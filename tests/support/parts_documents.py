@@ -102,6 +102,10 @@ def _document(
     pending: Mapping[str, Pending] | None,
 ) -> PartsComparison:
     said = _statements(recipes, budgets)
+    finished = [part.comparison for part in parts if part.comparison]
+    tokens = [tokens for each in finished if each.conditions for tokens in each.conditions.tokens_seen]
+    first = finished[0].conditions if finished else None
+    of_all = {"tokens_seen": list(dict.fromkeys(tokens)), "recipe": f"{len(parts)} recipes" if recipes else ""}
     return PartsComparison(
         experiment="recipes" if recipes else "budgets",
         baseline="untied",
@@ -109,6 +113,7 @@ def _document(
         smallest_worthwhile=0.01,
         verdict=f"On WikiText-103: {'; '.join(said)}.",
         statements=said,
+        conditions=first.model_copy(update=of_all) if first else None,
         recipes=recipes,
         budgets=budgets,
         parts=list(parts),
