@@ -26,7 +26,7 @@ RECIPE_KEYS = (
     *(f"{_TRAINING}{key}" for key in ("min_learning_rate", "decay", "milestones", "gamma")),
 )
 """Dotted keys, those first that change a result the most."""
-_FOLLOWS = {
+FOLLOWS = {
     f"{_TRAINING}output_learning_rate_factor": _INPUT_FACTOR,
     f"{_TRAINING}embedding_betas": f"{_TRAINING}betas",
     f"{_TRAINING}embedding_eps": f"{_TRAINING}eps",
@@ -101,8 +101,8 @@ def _setting(flat: Mapping[str, Any], key: str) -> Setting:
             return Setting("zero", 0.0)
         if start == "copy":
             return Setting("copy", _number(flat, flat.get(_INIT_STD)), follows=True)
-    if written is None and key in _FOLLOWS:
-        return Setting(None, _setting(flat, _FOLLOWS[key]).effective, follows=True)
+    if written is None and key in FOLLOWS:
+        return Setting(None, _setting(flat, FOLLOWS[key]).effective, follows=True)
     return Setting(written, _number(flat, written))
 
 

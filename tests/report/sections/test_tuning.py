@@ -83,6 +83,13 @@ def test_at_a_glance_it_says_what_was_searched_how_thoroughly_and_what_was_not()
     assert not {*left} & {"learning_rate", "schedule", "momentum", "embedding_max_grad_norm"}, (
         "tuned, or without effect"
     )
+    factor = "training.embedding_learning_rate_factor"
+    assert COMPARED.tuning is not None
+    with_factor = [*COMPARED.tuning.axes, Axis(key=factor, label="embedding_learning_rate_factor", values=[1, 8])]
+    tuning = COMPARED.tuning.model_copy(update={"axes": with_factor})
+    what, _ = SECTION.remarks(COMPARED.model_copy(update={"tuning": tuning}))
+    assert "output_learning_rate_factor" in whole
+    assert "output_learning_rate_factor" not in what, "it follows that of the embeddings"
     two_seeds = compared([[4.2, 4.1], [4.1, 4.0], [4.15, 4.1]], [[4.3, 4.1], [4.05, 4.0], [4.1, 4.1]], (1, 1))
     (only,) = SECTION.at_a_glance(two_seeds)
     assert "3 settings, 2 seeds;" in only

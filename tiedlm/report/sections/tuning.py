@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tiedlm.comparison.analyses.recipe_differences import RecipeDifferences
 from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.recipe_definition import FOLLOWS
 from tiedlm.comparison.verdict import seeds_in_words
 from tiedlm.experiment.tuning import PointScore, TunedVariant, Tuning, diverged_in_words
 from tiedlm.report.figures import numbers
@@ -31,15 +32,19 @@ def _tuned_keys(tuning: Tuning) -> str:
 
 
 def _not_tuned(comparison: Comparison) -> list[str]:
-    """The settings of a recipe that take effect in a variant and were not searched, the weightier first."""
+    """The settings of a recipe that take effect in a variant and were not searched, the weightier first.
+
+    One that has the value of a setting which was searched, and follows it, is not among them.
+    """
     found = comparison.analysis(RecipeDifferences)
+    definitions = list(found.definitions.values()) if found else []
     tuned = {axis.key for axis in comparison.tuning.axes} if comparison.tuning else set()
-    keys = dict.fromkeys(
+    tuned |= {
         key
-        for definition in (found.definitions.values() if found else ())
-        for key, value in definition.items()
-        if value is not None
-    )
+        for key, leader in FOLLOWS.items()
+        if leader in tuned and all(recipe.get(key) == recipe.get(leader) for recipe in definitions)
+    }
+    keys = dict.fromkeys(key for recipe in definitions for key, value in recipe.items() if value is not None)
     return [key.rpartition(".")[2] for key in keys if key not in tuned]
 
 
