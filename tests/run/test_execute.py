@@ -218,6 +218,18 @@ def test_an_old_result_has_no_curve(straight: tuple[Run, RunResult]) -> None:
     assert RunResult.model_validate(document).validation_curve == []
 
 
+def test_the_result_holds_how_far_the_measured_steps_moved_the_weights(straight: tuple[Run, RunResult]) -> None:
+    run, result = straight
+    measured = {line["step"]: line["update_ratios"] for line in steps(run) if "update_ratios" in line}
+    assert measured.keys() == {10} and measured[10].keys() == {"shared_embedding", "body"}
+    assert result.update_ratios is not None
+    assert result.update_ratios.steps == [10]
+    assert result.update_ratios.by_part == {part: [ratio] for part, ratio in measured[10].items()}
+    document = result.model_dump(mode="json")
+    del document["update_ratios"]
+    assert RunResult.model_validate(document).update_ratios is None, "of an earlier version"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_l03_stopped_and_resumed_is_the_run_without_a_stop(
     straight: tuple[Run, RunResult], tmp_path: Path, number: signal.Signals

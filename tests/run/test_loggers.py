@@ -5,6 +5,7 @@ Where one of the two is installed (they are extras), a run is logged with it for
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import util
 from pathlib import Path
 
@@ -101,9 +102,11 @@ def test_loggers_belong_to_no_runs_identity_and_are_checked(tmp_path: Path) -> N
             small_run(tmp_path, f"training.loggers={wrong}")
 
 
-def test_what_is_drawn_are_loss_rate_gradient_and_validation() -> None:
+def test_what_is_drawn_are_loss_rate_gradient_validation_and_what_was_measured_of_the_update() -> None:
     step = StepRecord(step=3, loss=2.5, learning_rate=1e-3, gradient_norm=0.5, tokens=64, seconds=0.1)
     assert curves_of(step) == {"train/loss": 2.5, "train/learning_rate": 1e-3, "train/gradient_norm": 0.5}
+    measured = replace(step, update_ratios={"output_embedding": None, "body": 0.25})
+    assert curves_of(measured) == {**curves_of(step), "train/update_ratio/body": 0.25}
     validation = ValidationRecord(step=3, tokens=64, seconds=0.1, nll=30.0, num_tokens=12)
     assert curves_of(validation) == {"validation/nats_per_token": 2.5, "validation/perplexity": math.exp(2.5)}
 

@@ -1,12 +1,14 @@
 """metrics.jsonl: what is written is read back, and cut where a run goes on."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tiedlm.run.journal import Record, ValidationRecord
 from tiedlm.run.metrics import MetricsFile
+from tiedlm.run.result import UpdateRatios
 from tiedlm.training.record import StepRecord
 
 
@@ -34,8 +36,17 @@ def test_a_line_holds_the_keys_that_others_rely_on_in_their_order(tmp_path: Path
 
 
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
-    records: list[Record] = [step(1), step(2), validation(2), step(3)]
+    ratios = {"shared_embedding": None, "body": 0.5}
+    records: list[Record] = [step(1), step(2), validation(2), replace(step(3), update_ratios=ratios)]
     assert list(written(tmp_path, *records).records()) == records
+
+
+def test_update_ratios_are_gathered_by_part_with_a_null_where_a_step_had_none(tmp_path: Path) -> None:
+    first, later = {"input_embedding": 0.25, "body": 0.5}, {"body": 0.125}
+    records = [replace(step(2), update_ratios=first), step(3), replace(step(4), update_ratios=later)]
+    found = written(tmp_path, step(1), *records).update_ratios()
+    assert found == UpdateRatios(steps=[2, 4], by_part={"input_embedding": [0.25, None], "body": [0.5, 0.125]})
+    assert MetricsFile(tmp_path / "none").update_ratios() is None
 
 
 def test_the_score_of_the_finished_model_is_left_to_the_result(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tiedlm.run.result import (
     RunFailure,
     RunResult,
     SplitResult,
+    UpdateRatios,
 )
 
 TOKENS = 287_645
@@ -210,7 +211,7 @@ def store_run(run: Run, draw: np.random.Generator) -> None:
         target = np.arange(_NUM_TOKENS) % 97
         np.savez_compressed(folder.evaluation_file(split), nll=nll, target=target, document=document)
     losses = [float(loss) for loss in draw.gamma(4.0, 1.0, _NUM_STEPS)]
-    lines: list[dict[str, float]] = [
+    lines: list[dict[str, Any]] = [
         {
             "step": step,
             "loss": loss,
@@ -221,6 +222,8 @@ def store_run(run: Run, draw: np.random.Generator) -> None:
         }
         for step, loss in enumerate(losses, start=1)
     ]
+    ratios = {"input_embedding": 0.125, "body": 0.25}
+    lines[1]["update_ratios"] = ratios
     lines.insert(2, {"step": 2, "tokens": 128, "validation_nll": 1_234.5, "validation_tokens": _NUM_TOKENS})
     folder.metrics_file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     validation = splits["validation"].nll / _NUM_TOKENS
@@ -242,6 +245,7 @@ def store_run(run: Run, draw: np.random.Generator) -> None:
             last_loss=losses[-1],
             seconds=4 / 3,
             validation_curve=curve,
+            update_ratios=UpdateRatios(steps=[2], by_part={part: [ratio] for part, ratio in ratios.items()}),
             effective=effective(),
             hashes=hashes(seed),
         )

@@ -17,7 +17,7 @@ from tiedlm.files import write_atomic
 from tiedlm.run.result import Corpus, RunFailure
 
 COMPARISON_FILE = "comparison.json"
-EDITION = 9
+EDITION = 10
 """Counts what `summarize` makes of the same runs: what an earlier edition stored is made anew."""
 Schema = TypeVar("Schema", bound=Config)
 

@@ -89,6 +89,7 @@ def _course_in_result(result: RunResult) -> dict[str, Any]:
         "last_loss": result.last_loss,
         "seconds": round(result.seconds, 4),  # as they stand there
         **({"validation_curve": list(map(_rounded, result.validation_curve))} if result.validation_curve else {}),
+        **({"update_ratios": result.update_ratios.model_dump()} if result.update_ratios else {}),
     }
 
 
@@ -101,13 +102,14 @@ def _course_in_metrics(path: Path, sums: Mapping[str, Mapping[str, Any]]) -> dic
             return {"steps": f"{path.name} does not hold every step once"}
         course = {"steps": len(steps), "tokens_seen": steps[-1].tokens, "seconds": steps[-1].seconds}
         losses = {"first_loss": steps[0].loss, "last_loss": steps[-1].loss}
-        curve = list(map(_rounded, metrics.curve()))
+        curve, ratios = list(map(_rounded, metrics.curve())), metrics.update_ratios()
     except (ValueError, KeyError, TypeError):
         return {"steps": f"{path.name} cannot be read"}
     scored = sums.get("validation", {})
     nats = scored["nll"] / scored["tokens"] if scored.get("tokens") and "nll" in scored else None
     end = {"step": len(steps), "tokens": course["tokens_seen"], "seconds": course["seconds"], "nats_per_token": nats}
-    return {**course, **losses, "validation_curve": [*curve, end]}
+    measured = {"update_ratios": ratios.model_dump() if ratios else f"{path.name} has none"}
+    return {**course, **losses, "validation_curve": [*curve, end], **measured}
 
 
 def _rounded(point: CurvePoint) -> dict[str, Any]:

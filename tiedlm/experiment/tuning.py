@@ -1,7 +1,7 @@
 """The outcome of a tuning search: which settings were tried for each variant, and which chosen. Free of torch."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from tiedlm.config.base import Config
@@ -102,16 +102,28 @@ def choice_in_words(tuned: TunedVariant) -> str:
 
 def cautions_in_words(tuning: Tuning) -> list[str]:
     """Sentences on what is doubtful about the choices, each once for all variants that it holds for."""
+    return _joined(tuning, lambda tuned: [*_at_edges(tuned), *_diverged(tuned)])
+
+
+def diverged_in_words(tuning: Tuning) -> list[str]:
+    """Of how many settings nothing is known but that they diverged, as `cautions_in_words` says it."""
+    return _joined(tuning, _diverged)
+
+
+def _joined(tuning: Tuning, said: Callable[[TunedVariant], Iterable[str]]) -> list[str]:
     variants_of: dict[str, list[str]] = {}
     for tuned in tuning.variants:
-        for reason in _cautions(tuned):
+        for reason in said(tuned):
             variants_of.setdefault(reason, []).append(tuned.variant)
     return [f"{' and '.join(variants)}: {reason}" for reason, variants in variants_of.items()]
 
 
-def _cautions(tuned: TunedVariant) -> Iterator[str]:
+def _at_edges(tuned: TunedVariant) -> Iterator[str]:
     for edge in tuned.edges:
         yield f"{edge.label} {edge.value:g} is the {edge.side} tried, the best may lie beyond it"
+
+
+def _diverged(tuned: TunedVariant) -> Iterator[str]:
     diverged = sum(point.nats_per_token is None for point in tuned.trials)
     if diverged:
         yield f"{diverged} of {len(tuned.trials)} settings diverged"

@@ -13,7 +13,7 @@ from tiedlm.forecast.footprint import Footprint
 from tiedlm.model.language_model import LanguageModel
 from tiedlm.model.parameters import count_parameters, hash_body, hash_input_embedding
 from tiedlm.run.folder import raw_config
-from tiedlm.run.result import Corpus, CurvePoint, Effective, Hashes, Memory, RunResult, SplitResult
+from tiedlm.run.result import Corpus, CurvePoint, Effective, Hashes, Memory, RunResult, SplitResult, UpdateRatios
 from tiedlm.run.setup import Setup
 from tiedlm.training.counters import Progress
 from tiedlm.training.memory import Peaks
@@ -42,6 +42,7 @@ def build_result(
     start: StartHashes,
     splits: dict[str, SplitResult],
     validations: Sequence[CurvePoint],
+    update_ratios: UpdateRatios | None,
     forecast: Footprint,
 ) -> RunResult:
     """The result of a run that was trained and scored; `validations` are those before the last step."""
@@ -59,6 +60,7 @@ def build_result(
         parameters=count_parameters(setup.model, config.data.seq_len),
         splits=splits,
         validation_curve=[*validations, *_last_point(progress, splits["validation"])],
+        update_ratios=update_ratios,
         corpus=Corpus(
             caption=data.corpus.caption,
             details=data.corpus.details,

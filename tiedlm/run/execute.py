@@ -113,13 +113,15 @@ class _Execution:
             splits = self.scorer.score_all()
             self.talk.now(f"{self.run.label}: writing the result")
             journal.add(self._final_validation(splits["validation"]))
-            result = build_result(
-                self.setup, self.trainer, self.start, splits, self.metrics.curve(), self._forecast_memory()
-            )
+            result = self._result(splits)
             self.folder.finish(result)
             if self.run.config.is_tuning_run:  # a grid of large models would fill a disk, and nobody uses its weights
                 self.folder.drop_checkpoints()
             return result
+
+    def _result(self, splits: dict[str, SplitResult]) -> RunResult:
+        course = self.metrics.curve(), self.metrics.update_ratios()
+        return build_result(self.setup, self.trainer, self.start, splits, *course, self._forecast_memory())
 
     def _begin(self) -> Resumed:
         resumed = self._resume()

@@ -83,10 +83,12 @@ class Logger(ABC):
 def curves_of(record: Record) -> dict[str, float]:
     """The values of a record by the names of their curves, without the speed, which is that since the step before."""
     if isinstance(record, StepRecord):
+        ratios = record.update_ratios or {}
         return {
             "train/loss": record.loss,
             "train/learning_rate": record.learning_rate,
             "train/gradient_norm": record.gradient_norm,
+            **{f"train/update_ratio/{part}": ratio for part, ratio in ratios.items() if ratio is not None},
         }
     nats, per_token = record.nats_per_token, perplexity(record.nll, record.num_tokens)
     values = {"validation/nats_per_token": nats, "validation/perplexity": per_token}

@@ -9,7 +9,7 @@ from tiedlm.errors import RunError
 from tiedlm.files import write_atomic
 from tiedlm.paths import reason
 from tiedlm.run.journal import Record, ValidationRecord
-from tiedlm.run.result import CurvePoint
+from tiedlm.run.result import CurvePoint, UpdateRatios
 from tiedlm.training.record import StepRecord
 
 
@@ -51,6 +51,17 @@ class MetricsFile:
             if (nats := record.nats_per_token) is not None
         ]
 
+    def update_ratios(self) -> UpdateRatios | None:
+        """The update ratios of the steps that were measured; None where none was. Other lines may be damaged."""
+        measured = {int(line["step"]): line["update_ratios"] for line in self._lines() if line.get("update_ratios")}
+        if not measured:
+            return None
+        parts = dict.fromkeys(part for ratios in measured.values() for part in ratios)
+        return UpdateRatios(
+            steps=list(measured),
+            by_part={part: [ratios.get(part) for ratios in measured.values()] for part in parts},
+        )
+
     def losses(self) -> dict[int, float]:
         """The training loss of each step; raises ValueError, KeyError or TypeError where a line is damaged."""
         return {int(line["step"]): float(line["loss"]) for line in self._lines() if "loss" in line}
@@ -87,9 +98,9 @@ class MetricsFile:
         return int(step)
 
 
-def _to_line(record: Record) -> dict[str, float]:
+def _to_line(record: Record) -> dict[str, Any]:
     if isinstance(record, StepRecord):
-        return {
+        line = {
             "step": record.step,
             "loss": record.loss,
             "learning_rate": record.learning_rate,
@@ -97,6 +108,7 @@ def _to_line(record: Record) -> dict[str, float]:
             "tokens": record.tokens,
             "seconds": round(record.seconds, 4),
         }
+        return line | ({} if record.update_ratios is None else {"update_ratios": dict(record.update_ratios)})
     return {
         "step": record.step,
         "tokens": record.tokens,
@@ -115,6 +127,7 @@ def _from_line(line: dict[str, Any]) -> Record:
             gradient_norm=line["gradient_norm"],
             tokens=line["tokens"],
             seconds=line["seconds"],
+            update_ratios=line.get("update_ratios"),
         )
     return _validation(line)
 

@@ -100,8 +100,22 @@ class CurvePoint(Config):
     nats_per_token: float
 
 
+class UpdateRatios(Config):
+    """How far the optimizer moved the matrices of each part in some steps: |after - before| / |before|.
+
+    `by_part` has a list for each part of PARTS that was measured, beside `steps`; null where the part has no matrix
+    that this step moved, or was 0 before it.
+    """
+
+    steps: list[int]
+    by_part: dict[str, list[float | None]]
+
+
 class RunResult(Config):
-    """A complete run. `train_tokens` are those of the train split; null where an earlier version stored the run."""
+    """A complete run. `train_tokens` are those of the train split.
+
+    They and `update_ratios` are null where an earlier version stored the run.
+    """
 
     schema_version: Literal[1] = 1
     config: dict[str, Any]
@@ -116,6 +130,7 @@ class RunResult(Config):
     parameters: ParameterCounts
     splits: dict[str, SplitResult]
     validation_curve: list[CurvePoint] = []  # noqa: RUF012 (a frozen model); the last step included
+    update_ratios: UpdateRatios | None = None
     corpus: Corpus
     effective: Effective
     hashes: Hashes

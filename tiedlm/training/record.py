@@ -1,5 +1,6 @@
 """What one training step did. Free of torch."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -9,7 +10,7 @@ class StepRecord:
 
     `loss` is the mean objective in nats per target of the global batch, penalties included. `gradient_norm` is the norm
     before clipping, except that a limit on the output path has been applied. `tokens` (targets) and `seconds` count
-    from the beginning of training.
+    from the beginning of training. `update_ratios` (see update_ratios.py) is measured at a few steps of a run.
     """
 
     step: int
@@ -18,3 +19,4 @@ class StepRecord:
     gradient_norm: float
     tokens: int
     seconds: float
+    update_ratios: Mapping[str, float | None] | None = None

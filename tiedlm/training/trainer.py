@@ -29,6 +29,7 @@ from tiedlm.training.recurrent_state import RecurrentState
 from tiedlm.training.schedule import Schedule
 from tiedlm.training.step import build_step
 from tiedlm.training.update import build_update
+from tiedlm.training.update_ratios import UpdateMeter
 
 UNTIMED_STEPS = 3
 """The first steps of a process allocate memory and load kernels; they do not count for the speed."""
@@ -58,6 +59,7 @@ class Trainer:
         self.training_step = build_step(model, machine, config)
         self.update = build_update(model, config, machine)
         self.optimizer, self.scaler = self.update.optimizer, self.update.scaler
+        self.update_meter = UpdateMeter(model, self.optimizer, num_steps)
         self.output_path = OutputPath(self.training_step, config)
         self.schedule = Schedule(config, num_steps)
         self.rate_factors = rate_factors(config, model.tying.dim)
@@ -87,9 +89,11 @@ class Trainer:
             self.device_batches.prefetch(step + 1)
         loss, gradient_norm = _read_finite(outcome, step + 1)
         self.recurrent_state.keep()
+        ratios = self.update_meter.measure() if step + 1 in self.update_meter.steps else None
         self._count(batch, batches_hash, loss, time.perf_counter() - began)
         progress = self.progress
-        return StepRecord(progress.step, loss, learning_rate, gradient_norm, progress.tokens_seen, progress.seconds)
+        counted = progress.tokens_seen, progress.seconds
+        return StepRecord(progress.step, loss, learning_rate, gradient_norm, *counted, ratios)
 
     def _prepare(self, step: int) -> float:
         """Bring the optimizer and the tying to `step`; the learning rate."""

@@ -22,7 +22,10 @@ def test_other_settings_than_tying_are_pointed_at() -> None:
     config = run_result("tied").config
     faster = config | {"training": config["training"] | {"learning_rate": 1e-3}}
     text = said(compared(*runs("tied", TIED_NATS, config=faster), *runs("untied", UNTIED_NATS)))
-    assert "tied and untied differ in: model.tying.type, training.learning_rate (0.001 against 0.0006)." in text
+    assert "tied and untied differ in: model.tying.type and their recipes." in text
+    longer = config | {"training": config["training"] | {"batch_size": 7}}
+    text = said(compared(*runs("tied", TIED_NATS, config=longer), *runs("untied", UNTIED_NATS)))
+    assert "tied and untied differ in: model.tying.type, training.batch_size (7 against null)." in text
     assert "tied and untied differ in: model.tying.type." in said(example_comparison())
 
 
@@ -32,7 +35,12 @@ def test_a_key_below_tying_is_pointed_at_beside_an_equal_start() -> None:
     scaled = config | {"model": config["model"] | {"tying": {"type": "tied", "input_scale": 11.3}}}
     text = said(compared(*runs("tied", TIED_NATS, config=scaled), *runs("untied", UNTIED_NATS)))
     assert "start and batches were equal" in text
-    assert "differ in: model.tying.type, model.tying.input_scale (11.3 against null)." in text
+    assert "differ in: model.tying.type and their recipes." in text
+    same_tying = config | {"training": config["training"] | {"learning_rate": 1e-3}}
+    pair = compared(
+        *runs("untied-fast", TIED_NATS, config=same_tying, tying="tied"), *runs("tied", TIED_NATS), baseline="tied"
+    )
+    assert "untied-fast and tied differ in: their recipes." in said(pair)
 
 
 def test_failed_and_unfinished_runs_are_named() -> None:

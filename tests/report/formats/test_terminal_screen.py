@@ -91,7 +91,8 @@ def test_keys_in_which_the_variants_differ_stand_beside_an_equal_start() -> None
     config = runs("tied", TIED_NATS)[0].config
     scaled = config | {"model": config["model"] | {"tying": {"type": "tied", "input_scale": 11.3}}}
     text = unwrapped(shown(compared(*[*runs("tied", TIED_NATS, config=scaled), *runs("untied", UNTIED_NATS)]), 80))
-    assert "differ in: model.tying.type, model.tying.input_scale (11.3 against null)." in text
+    assert "differ in: model.tying.type and their recipes." in text
+    assert "tied and untied have recipes of their own: input_scale 11.3 / 1 (by config)." in text
     assert "input scale 11.3 (tied) and 1 (untied)" in text, "among the conditions of the verdict"
 
 

@@ -68,13 +68,38 @@ def test_what_the_plan_added_has_the_settings_of_the_variant_it_was_made_of() ->
     assert tuned_rows(shown)["tuned learning_rate"] == ("0.002", "0.004", "0.004")
 
 
+def test_at_a_glance_it_says_what_was_searched_how_thoroughly_and_what_was_not() -> None:
+    """All of what is not in the grid and takes effect: the keys that matter most by name."""
+    what, doubt = SECTION.at_a_glance(COMPARED)
+    assert what.startswith(
+        "Tuned: learning_rate, schedule, 3 settings, one seed; not tuned: embedding_learning_rate_factor, input_scale, "
+        "init_std and "
+    )
+    assert doubt == "To be looked at again: untied: 1 of 3 settings diverged."
+    (whole, _) = SECTION.remarks(COMPARED)
+    left = whole.partition("Not tuned: ")[2].rstrip(".").split(", ")
+    assert f"and {len(left) - 3} more" in what
+    assert {"embedding_weight_decay", "output_init_std", "warmup", "optimizer"} <= {*left}
+    assert not {*left} & {"learning_rate", "schedule", "momentum", "embedding_max_grad_norm"}, (
+        "tuned, or without effect"
+    )
+    factor = "training.embedding_learning_rate_factor"
+    assert COMPARED.tuning is not None
+    with_factor = [*COMPARED.tuning.axes, Axis(key=factor, label="embedding_learning_rate_factor", values=[1, 8])]
+    tuning = COMPARED.tuning.model_copy(update={"axes": with_factor})
+    what, _ = SECTION.remarks(COMPARED.model_copy(update={"tuning": tuning}))
+    assert "output_learning_rate_factor" in whole
+    assert "output_learning_rate_factor" not in what, "it follows that of the embeddings"
+    two_seeds = compared([[4.2, 4.1], [4.1, 4.0], [4.15, 4.1]], [[4.3, 4.1], [4.05, 4.0], [4.1, 4.1]], (1, 1))
+    (only,) = SECTION.at_a_glance(two_seeds)
+    assert "3 settings, 2 seeds;" in only
+
+
 def test_two_sentences_say_what_was_tried_and_where_to_look_again() -> None:
     what, doubt = SECTION.remarks(COMPARED)
     assert "learning_rate, schedule" in what
     assert "the same 3 settings" in what and "validation alone" in what and "seed 100" in what
-    assert "untied: learning_rate 0.004 is the largest tried" in doubt
-    assert "untied: 1 of 3 settings diverged" in doubt
-    assert "tied: learning_rate 0.002" not in doubt
+    assert doubt == "To be looked at again: untied: 1 of 3 settings diverged."
     (only,) = SECTION.remarks(compared([[4.2], [4.1], [4.15]], [[4.3], [4.05], [4.1]], (1, 1)))
     assert only == what
 

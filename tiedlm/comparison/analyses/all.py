@@ -3,7 +3,15 @@
 It is stored then; a section of its own (tiedlm/report/sections) shows it.
 """
 
-from tiedlm.comparison.analyses import budget, frequency, noise_floor, tokens_to_reach, training_loss
+from tiedlm.comparison.analyses import (
+    budget,
+    frequency,
+    noise_floor,
+    recipe_differences,
+    signs,
+    tokens_to_reach,
+    training_loss,
+)
 
 ANALYSES = (
     training_loss.ANALYSIS,
@@ -11,5 +19,7 @@ ANALYSES = (
     tokens_to_reach.ANALYSIS,
     frequency.ANALYSIS,
     budget.ANALYSIS,
+    recipe_differences.ANALYSIS,
+    signs.ANALYSIS,
 )
 """In the order in which they are stored."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from tiedlm.comparison.analyses.recipe_differences import RecipeDifferences
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 
@@ -23,17 +24,23 @@ def pairing_in_words(level: str, variants: str, baseline: str) -> str:
 
 
 def differing_keys(comparison: Comparison, difference: Difference) -> str:
-    """ "model.tying.type, model.tying.input_scale (11.3 against 1)": keys, and their values where these are short."""
-    keys = difference.config_differences
+    """ "model.tying.type, model.num_layers (2 against 3)": keys, and their values where these are short.
+
+    Those of the recipe are said by a section of their own (sections/recipe_differences.py), and here that there are.
+    """
+    found = comparison.analysis(RecipeDifferences)
+    of_recipe = {key for definition in (found.definitions.values() if found else ()) for key in definition}
+    have_own = any(each.variant == difference.variant for each in (found.differences if found else ()))
+    keys = [key for key in difference.config_differences if key not in of_recipe]
     if not keys:
-        return "nothing"
+        return "their recipes" if have_own else "nothing"
     configs = [
         next((variant.config for variant in comparison.variants if variant.name == name), {})
         for name in (difference.variant, difference.baseline)
     ]
     told = [key if key == _TYPE else f"{key}{_values(configs, key)}" for key in keys[:_MAX_KEYS]]
     more = f" and {len(keys) - _MAX_KEYS} more (--details)" if len(keys) > _MAX_KEYS else ""
-    return ", ".join(told) + more
+    return ", ".join(told) + more + (" and their recipes" if have_own else "")
 
 
 def _values(configs: Sequence[dict[str, Any]], key: str) -> str:

@@ -8,12 +8,16 @@ from tiedlm.report.sections import (
     frequency,
     noise_floor,
     parameters_and_memory,
+    recipe_differences,
+    signs,
     tokens_to_reach,
     training_curves,
     tuning,
 )
 
 SECTIONS = (
+    recipe_differences.SECTION,
+    signs.SECTION,
     training_curves.SECTION,
     tuning.SECTION,
     noise_floor.SECTION,

@@ -23,10 +23,10 @@ def nothing(comparison: Comparison, *_: Any) -> tuple[()]:
 class Section:
     """One subject beside the main table, the same for every format; a function yields nothing where there is nothing.
 
-    `at_a_glance` are short sentences (one at most) that belong on the one screen beside the verdict, `remarks` those of
-    the details and of every other format (two at most), `tables` and `charts` the details, `notes` how to read
-    them or why they are missing, `figures` the lines of the CSV on one variant, by its name (each names it again; seed
-    None: all seeds), and `bands` ranges around 0 that the main chart holds every difference against.
+    `at_a_glance` are short sentences, one for each thing that belongs on the one screen beside the verdict, `remarks`
+    those of the details and of every other format, `tables` and `charts` the details, `notes` how to read them or why
+    they are missing, `figures` the lines of the CSV on one variant, by its name (each names it again; seed None: all
+    seeds), and `bands` ranges around 0 that the main chart holds every difference against.
 
     The other fields are for single formats. HTML draws the first `num_charts_side_by_side` charts in rows of two, puts
     `caption` below the charts and `placeholder` where there are none; where `tables_repeat_charts`, it folds them away.
