@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiedlm.errors import RunError
-from tiedlm.experiment.carry_out import carry_out_each, unfinished_runs
+from tiedlm.experiment.carry_out import unfinished_runs
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan_tuning import Outcomes, choose, plan_tuning, tuned
+from tiedlm.experiment.series import carry_out_each
 from tiedlm.experiment.tuning import cautions_in_words, choice_in_words
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run

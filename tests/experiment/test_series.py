@@ -13,9 +13,9 @@ from tests.support.in_process import in_this_process
 from tests.support.small_runs import Heard, carry_out, shared_cache, small_experiment
 from tiedlm.comparison.compare import compare
 from tiedlm.errors import Interrupted
-from tiedlm.experiment.carry_out import carry_out_each
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.series import carry_out_each
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.time_left import Ahead
