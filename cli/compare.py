@@ -92,17 +92,17 @@ def _print_forecast(config: str, changes: list[str], runs_dir: Path, cache: Path
     from tiedlm.experiment.equal_variants import equal_variants
     from tiedlm.experiment.expand import expand
     from tiedlm.experiment.plan import plan
-    from tiedlm.experiment.plan_tuning import plan_tuning
+    from tiedlm.experiment.plan_tuning import plan_tuning, with_stored
     from tiedlm.experiment.reading import load_experiment
     from tiedlm.talk import Talk
 
     from .dry_run import print_forecast
 
-    experiment = expand(load_experiment(config, changes), runs_dir, cache)
+    experiment = with_stored(expand(load_experiment(config, changes), runs_dir, cache), runs_dir)
     for sentence in equal_variants(experiment):
         Talk().say_wrapped(sentence)
     runs = [*plan_tuning(experiment, runs_dir), *plan(experiment, runs_dir)]
-    print_forecast(runs, cache, as_json, experiment.waits_for_tuning)
+    print_forecast(runs, cache, as_json, experiment.waits_for_tuning, experiment.search)
 
 
 def _carried_out(config: str, changes: list[str], runs_dir: Path, cache: Path, fresh: bool) -> "Comparison":

@@ -28,6 +28,10 @@ def record_of(run: Run) -> RungRecord:
     return record
 
 
+def score_at(step: int, nll: float = 1) -> RungScore:
+    return RungScore(step=step, share=step / 10, nll=nll, tokens=1)
+
+
 @pytest.mark.parametrize(
     ("share", "num_steps", "step"), [(0.6, 150, 90), (0.2 * 3, 150, 90), (1 / 9, 9, 1), (0.1, 15, 2), (0.001, 10, 1)]
 )
@@ -109,10 +113,10 @@ def test_a_pruned_run_keeps_its_score_and_no_weights(tmp_path: Path) -> None:
 
 
 def test_scores_after_the_one_that_is_added_belong_to_an_earlier_try() -> None:
-    record = RungRecord(variant="tied", seed=0, scores=[RungScore(step=step, nll=1, tokens=1) for step in (2, 4, 6)])
-    again = record.with_score(RungScore(step=4, nll=2, tokens=1))
+    record = RungRecord(variant="tied", seed=0, scores=[score_at(step) for step in (2, 4, 6)])
+    again = record.with_score(score_at(4, nll=2))
     assert [(score.step, score.nll) for score in again.scores] == [(2, 1), (4, 2)]
-    assert record.at(4) == RungScore(step=4, nll=1, tokens=1) and record.at(5) is None
+    assert record.at(0.1 * 4) == score_at(4) and record.at(0.5) is None
 
 
 def test_a_run_that_diverges_before_a_rung_fails_as_any_other(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ class Series:
         clock: Clock = time.monotonic,
     ) -> None:
         self.total, self.num_ended, self.fresh, self.talk, self.what = total, num_ended, fresh, talk, what
+        self.num_carried_out = 0
         self.texts, self.stopwatch = RunTexts(cache_dir), _Stopwatch(clock)
 
     def carry_out(self, portion: Portion, runs: Sequence[Run], *, later: float) -> None:
@@ -80,6 +81,7 @@ class Series:
 
         A failure is said, and the next one may follow. Raises as `carry_out_each` does.
         """
+        self.num_carried_out += 1
         run, prefix = portion.run, f"[{self.what}{self.num_ended + 1}/{self.total}] " if self.total > 1 else ""
         siblings = [other for other in runs if other.config.seed == run.config.seed and other != run]
         try:

@@ -144,13 +144,17 @@ class _Execution:
             message = f"a run of {self.trainer.num_steps:,} steps has no step to be judged at before its last one"
             raise ConfigError(Problem("tune.min_fraction", message))
         with self.stop, self._open_journal(self._begin()) as journal:
+            if self.trainer.progress.step > step:
+                message = f"{self.folder.path} is beyond step {step:,}, without a score there; --fresh starts it again"
+                raise RunError("corrupt", message)
             self._train(journal, until=step)
             scored = self.metrics.validation_at(step)  # known where this step is one of `evaluate_every`
             if scored is None:
                 self.talk.now(f"{self.run.label}: scoring after step {step:,}")
                 scored = self.scorer.validate(self.talk)
                 journal.add(scored)
-            reach_rung(self.folder, self.run.config, RungScore(step=step, nll=scored.nll, tokens=scored.num_tokens))
+            score = RungScore(step=step, share=share, nll=scored.nll, tokens=scored.num_tokens)
+            reach_rung(self.folder, self.run.config, score)
 
     def _begin(self) -> Resumed:
         resumed = self._resume()

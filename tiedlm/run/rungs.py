@@ -13,9 +13,13 @@ from tiedlm.run.folder import RunFolder, parse_record, to_json
 
 
 class RungScore(Config):
-    """The validation split scored after `step`: `nll` is a float64 sum in nats over all `tokens` targets."""
+    """The validation split scored after `step`, the first with `share` of the run done.
+
+    `nll` is a float64 sum in nats over all `tokens` targets.
+    """
 
     step: int
+    share: float
     nll: float
     tokens: int
 
@@ -28,9 +32,9 @@ class RungRecord(Config):
     scores: list[RungScore]
     pruned_at_step: int | None = None
 
-    def at(self, step: int) -> RungScore | None:
-        """The score after a step."""
-        return next((score for score in self.scores if score.step == step), None)
+    def at(self, share: float) -> RungScore | None:
+        """The score of a rung."""
+        return next((score for score in self.scores if math.isclose(score.share, share)), None)
 
     def with_score(self, score: RungScore) -> "RungRecord":
         """With one more score, the last; whatever was pruned goes on. Later ones, of an earlier try, are dropped."""
@@ -53,6 +57,7 @@ def reach_rung(folder: RunFolder, config: RunConfig, score: RungScore) -> None:
     """Write down the score of a rung; raises RunError("disk")."""
     record = read_rungs(folder) or RungRecord(variant=config.variant, seed=config.seed, scores=[])
     _write(folder, record.with_score(score))
+    folder.failure_file.unlink(missing_ok=True)  # of an earlier try
 
 
 def prune(folder: RunFolder) -> None:

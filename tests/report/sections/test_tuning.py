@@ -33,7 +33,7 @@ def trial(rate: float, nats: list[float | None]) -> PointScore:
 def tried(variant: str, nats: list[list[float | None]], best: int) -> TunedVariant:
     trials = [trial(rate, some) for rate, some in zip(RATES, nats, strict=True)]
     settings = trials[best].settings
-    edges = list(edges_of(settings, AXES))
+    edges = list(edges_of(variant, settings, AXES))
     return TunedVariant(variant=variant, settings=settings, chosen=trials[best].name, edges=edges, trials=trials)
 
 
