@@ -173,7 +173,7 @@ def table(found: dict[str, dict[str, Spent]], runs: int) -> Iterator[str]:
 def main(arguments: list[str] | None = None) -> None:
     """Search with each method and print what it found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=16, help="of each search and variant (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=12, help="of each search and variant (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=150, help="of a run (default: %(default)s)")
     parser.add_argument("--vocab-size", type=int, default=320, help="default: %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="of the draws and proposals (default: %(default)s)")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiedlm.data.batches import build_batches
 from tiedlm.data.open_corpus import open_corpus
-from tiedlm.experiment.duration import BASES, Duration, Speeds
+from tiedlm.experiment.duration import BASES, START, Duration, Speeds
 from tiedlm.experiment.match import inner_width
 from tiedlm.experiment.search import Search
 from tiedlm.forecast.counts import count_model
@@ -52,12 +52,15 @@ def forecast(
 def _share_what_is_left(trials: Sequence[dict[str, Any]], search: Search) -> None:
     """Which candidates go on is not known: what a search still lacks is spread over the trials that have not ended."""
     planned = search.num_whole_runs / search.num_candidates
+    starts = search.num_portions / len(trials) - planned  # a process for each portion, of which the share has a part
     ended = [trial for trial in trials if trial["state"] in ENDED]
     done = sum(trial["share_done"] for trial in trials)
     left = max(planned * len(trials) - done, 0)
     for trial in trials:
         is_open = trial not in ended
         trial["share_left"] = left / (len(trials) - len(ended)) if is_open else 0.0
+        if trial["seconds"] is not None:
+            trial["seconds_left"] = trial["seconds"] * trial["share_left"] + START * starts if is_open else 0.0
 
 
 def tuning_size(search: Search, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -109,7 +112,7 @@ def totals(runs: Sequence[Mapping[str, Any]], search: Search | None = None) -> d
         "runs": len(runs),
         "to_do": len(to_do),
         "tokens": _sum(run["tokens"] and run["tokens"] * run["share_left"] for run in to_do),
-        "seconds": _sum(run["seconds"] and run["seconds"] * run["share_left"] for run in to_do),
+        "seconds": _sum(run["seconds_left"] for run in to_do),
         "seconds_basis": next((basis for basis in BASES if basis in bases), None) if None not in bases else None,
         "predicted_peak_bytes": _largest(run["predicted_peak_bytes"] for run in to_do),
         "disk_bytes": at_the_end,
@@ -149,6 +152,8 @@ def _forecast(run: Run, cache_dir: Path, state: str, speeds: Speeds) -> dict[str
     footprint = vocab_size and forecast_memory(config, target_of(training), vocab_size, cache_dir)
     total, moments = counts.total if counts else None, _moments(training)
     checkpoint = None if total is None else total * (1 + moments) * _FLOAT
+    done = _share_done(run, state, steps)
+    left = 0.0 if state in ENDED else 1 - done
     duration = speeds.duration(config, steps, counts.flops_per_token, cache_dir) if steps and counts else Duration()
     return {
         "variant": config.variant,
@@ -159,9 +164,10 @@ def _forecast(run: Run, cache_dir: Path, state: str, speeds: Speeds) -> dict[str
         "state": state,
         "steps": steps,
         "tokens": None if steps is None else steps * training.batch_size * config.data.seq_len,
-        "share_done": _share_done(run, state, steps),
-        "share_left": 0.0 if state in ENDED else 1 - _share_done(run, state, steps),
+        "share_done": done,
+        "share_left": left,
         "seconds": duration.seconds,
+        "seconds_left": duration.seconds and duration.seconds * left,
         "seconds_basis": duration.basis,
         "vocab_size_is_known": fixed_size is not None,
         "parameters": total,

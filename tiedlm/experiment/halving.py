@@ -25,7 +25,7 @@ class Halving(Config):
         share = self.min_fraction
         while round(share, 6) < 1:
             found.append(share)
-            share *= self.reduction
+            share = round(share * self.reduction, 9)
         return (*found, 1.0)
 
     def entrants(self, num_candidates: int) -> list[int]:
