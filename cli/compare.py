@@ -93,7 +93,7 @@ def _print_forecast(config: str, changes: list[str], runs_dir: Path, cache: Path
     planned = what_to_do(load_plan(config, changes), runs_dir, cache)
     for sentence in dict.fromkeys(line for experiment in planned.experiments for line in equal_variants(experiment)):
         Talk().say_wrapped(sentence)
-    print_forecast(planned.runs, cache, as_json, planned.waiting)
+    print_forecast(planned.runs, cache, as_json, planned.waiting, planned.search)
 
 
 def _carried_out(config: str, changes: list[str], runs_dir: Path, cache: Path, fresh: bool) -> "Document":

@@ -48,9 +48,12 @@ class Pace:
 
 
 class Ahead(NamedTuple):
-    """How many runs come after one, and what those before it took; None where none has ended yet."""
+    """How many runs come after one, and what those before it took; None where none has ended yet.
 
-    num_runs: int = 0
+    Runs of unequal length are counted in runs of the length of that one.
+    """
+
+    num_runs: float = 0
     seconds_each: float | None = None
 
 
@@ -63,7 +66,7 @@ class RunsAhead:
     Without `seconds_each` they are taken to be as long as this one will be.
     """
 
-    def __init__(self, num_runs: int = 0, seconds_each: float | None = None, clock: Clock = time.monotonic) -> None:
+    def __init__(self, num_runs: float = 0, seconds_each: float | None = None, clock: Clock = time.monotonic) -> None:
         self.num_runs = num_runs
         self.seconds_each = seconds_each
         self.clock = clock

@@ -24,8 +24,9 @@ from tiedlm.comparison.question import Question
 from tiedlm.comparison.verify import Verified, verify
 from tiedlm.comparison.verify_tuning import check_tuning
 from tiedlm.config.base import ConfigError
+from tiedlm.experiment.choose import choose, tuned
 from tiedlm.experiment.plan import plan
-from tiedlm.experiment.plan_tuning import choose, plan_tuning, tuned
+from tiedlm.experiment.plan_tuning import plan_tuning
 from tiedlm.experiment.tune import outcomes_of
 from tiedlm.experiment.tuning import Tuning
 from tiedlm.run.folder import RunFolder, run_folders

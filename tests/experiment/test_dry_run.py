@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.support.small_runs import carry_out, shared_cache, small_experiment, small_run, stop_at
+from tests.support.searches import searching
+from tests.support.small_runs import carry_out, carry_out_to, shared_cache, small_experiment, small_run, stop_at
 from tiedlm.errors import Interrupted
-from tiedlm.experiment.dry_run import forecast, totals
+from tiedlm.experiment.dry_run import forecast, totals, tuning_size
 from tiedlm.experiment.plan import plan
+from tiedlm.experiment.plan_tuning import plan_tuning
 from tiedlm.report.commands.dry_run import render_dry_run
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunResult
+from tiedlm.run.rungs import prune
 
 STEPS = ("training.steps=400", "training.batch_size=8")
 
@@ -119,8 +122,38 @@ def test_a_trial_leaves_nothing_on_disk(tmp_path: Path) -> None:
 def test_what_is_not_known_of_one_run_is_not_known_of_all(tmp_path: Path) -> None:
     runs = planned(tmp_path)
     unknown = [
-        runs[0] | dict.fromkeys(("tokens", "seconds", "seconds_basis", "disk_bytes", "checkpoint_bytes")),
+        runs[0]
+        | dict.fromkeys(("tokens", "seconds", "seconds_left", "seconds_basis", "disk_bytes", "checkpoint_bytes")),
         runs[1],
     ]
     found = totals(unknown)
     assert {found[key] for key in ("tokens", "seconds", "seconds_basis", "disk_bytes", "disk_peak_bytes")} == {None}
+
+
+def test_a_search_that_halves_is_told_in_steps_and_what_is_done_of_it_is_taken_off(tmp_path: Path) -> None:
+    """6 steps: 4 trials a variant to step 2, 2 on to step 4, 1 to the end. Two have reached step 2, one was pruned."""
+    experiment = searching(tmp_path, "halving", "seeds=[0, 1]", trials=4)
+    trials, runs = plan_tuning(experiment, tmp_path / "runs"), plan(experiment, tmp_path / "runs")
+    search = experiment.search
+    assert search is not None
+    documents = forecast([*trials, *runs], shared_cache(), waiting=[run.directory for run in runs], search=search)
+    size, tokens = tuning_size(search, documents), 4 * 16
+    steps = 2 * (4 * 2 + 2 * 2 + 1 * 2)
+    assert (size["steps"], size["tokens"], size["whole_runs"]) == (steps, steps * tokens, pytest.approx(steps / 6))
+    assert size["share"] == pytest.approx(steps / (steps + 4 * 6), abs=1e-6)
+    assert totals(documents)["tokens"] == pytest.approx((steps + 4 * 6) * tokens, rel=1e-6)
+    for run in trials[:2]:
+        carry_out_to(run, 1 / 3)
+    prune(RunFolder(trials[1].directory))
+    documents = forecast([*trials, *runs], shared_cache(), waiting=[run.directory for run in runs], search=search)
+    assert [run["state"] for run in documents[:3]] == ["under way", "pruned", "to do"]
+    assert totals(documents)["tokens"] == pytest.approx((steps - 2 * 2 + 4 * 6) * tokens, rel=1e-6)
+
+
+def test_the_states_that_wait_at_a_rung_are_counted_on_disk(tmp_path: Path) -> None:
+    experiment = searching(tmp_path, "halving", trials=4)
+    search, trials = experiment.search, plan_tuning(experiment, tmp_path / "runs")
+    documents = forecast(trials, shared_cache(), search=search)
+    largest = max(run["disk_bytes"] for run in documents)
+    saving = max(run["checkpoint_bytes"] for run in documents)
+    assert totals(documents, search)["disk_peak_bytes"] == (2 * 2 + 1) * largest + saving

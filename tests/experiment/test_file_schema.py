@@ -76,6 +76,9 @@ def test_the_config_of_a_run_as_it_is_stored_is_valid(name: str) -> None:
         "extends: quickstart\ntraining: {steps: 1e3, betas: [0.9, 0.99], warmup: 0.1}",
         "extends: quickstart\nvariants: {a: {}, b: {model: {tying: {type: soft}}}}",
         "extends: quickstart\ntune: {grid: {training.learning_rate: [1e-3], model: {dropout: [0, 0.1]}}, seeds: [7]}",
+        "extends: quickstart\ntune: {method: random, space: {training.learning_rate: {low: 1, high: 2, log: true}},"
+        " variants: {untied: {training.output_learning_rate_factor: [1, sqrt_dim]}}, trials: 4, seeds: [7]}",
+        "extends: tuned\ntune: null",
         "extends: quickstart\nmodel: {layer_sharing: {cycle: 2}, rope_scaling: null}",
         "extends: quickstart\nevaluation: {stride: 16}\nnoise_floor: true\nmatch: parameters\nprimary: null",
         RUN + "seed: 3",

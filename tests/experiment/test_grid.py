@@ -8,9 +8,10 @@ import pytest
 from tests.support.experiment_file import EXPERIMENT
 from tiedlm.config.base import ConfigError
 from tiedlm.config.yaml_core import load_yaml
-from tiedlm.experiment.config import Experiment, Search
+from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.grid import settings_name, short_key
 from tiedlm.experiment.reading import experiment_from
+from tiedlm.experiment.search import Search
 
 RATES = "tune={grid: {training.learning_rate: [1e-3, 2e-3]}, seeds: [100]}"
 

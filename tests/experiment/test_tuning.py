@@ -9,10 +9,11 @@ from tests.support.finished_runs import run_result, split_result
 from tests.support.small_runs import small_config
 from tiedlm.config.base import ConfigError
 from tiedlm.errors import RunError
+from tiedlm.experiment.choose import Outcomes, choose, tuned
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.expand import expand
 from tiedlm.experiment.plan import pick, plan
-from tiedlm.experiment.plan_tuning import Outcomes, choose, plan_tuning, tuned
+from tiedlm.experiment.plan_tuning import plan_tuning
 from tiedlm.experiment.reading import load_experiment
 from tiedlm.experiment.tuning import Tuning, cautions_in_words
 from tiedlm.run.folder import run_folders

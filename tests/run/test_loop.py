@@ -50,9 +50,10 @@ class Course:
         """The loop does not close what it did not open."""
         self.note("closed")
 
-    def validate(self, record: StepRecord) -> ValidationRecord:
-        self.note(f"validate {record.step}")
-        return ValidationRecord(record.step, record.tokens, record.seconds, 3.0 * record.step, 3)
+    def validate(self) -> ValidationRecord:
+        progress = self.trainer.progress
+        self.note(f"validate {progress.step}")
+        return ValidationRecord(progress.step, progress.tokens_seen, progress.seconds, 3.0 * progress.step, 3)
 
     def save(self, validation: ValidationRecord | None) -> None:
         self.note(f"save {self.trainer.progress.step}")

@@ -67,6 +67,13 @@ def carry_out(run: Run, *, fresh: bool = False, talk: Talk = SILENT, cache: Path
     return execute(run, cache_dir=cache or shared_cache(), fresh=fresh, talk=talk)
 
 
+def carry_out_to(run: Run, share: float, *, talk: Talk = SILENT, cache: Path | None = None) -> None:
+    """Up to a rung, in this process."""
+    from tiedlm.run.execute import execute_to
+
+    execute_to(run, share, cache_dir=cache or shared_cache(), talk=talk)
+
+
 def shared_cache() -> Path:
     """The cache of this process's tests: what a step needs is worked out once for all runs that are alike."""
     return default_cache_dir()

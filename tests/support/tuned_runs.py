@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tiedlm.experiment.plan_tuning import axes_of
-from tiedlm.experiment.tuning import PointScore, SeedScore, TunedVariant, Tuning, edges_of
+from tiedlm.experiment.tuning import Axis, PointScore, SeedScore, Tuning, tuned_variant
 
 RATE = "training.learning_rate"
 
@@ -18,15 +17,12 @@ def point(settings: dict[str, Any], nats: float | None) -> PointScore:
 
 def search(points: Sequence[dict[str, Any]], **nats_of: Sequence[float | None]) -> Tuning:
     """The same points for each variant, with the scores of each; the best is chosen."""
-    axes = axes_of(points)
-    variants = []
-    for variant, nats in nats_of.items():
-        trials = [point(settings, score) for settings, score in zip(points, nats, strict=True)]
-        best = min(trials, key=lambda trial: trial.loss)
-        edges = list(edges_of(best.settings, axes))
-        variants.append(
-            TunedVariant(variant=variant, settings=best.settings, chosen=best.name, edges=edges, trials=trials)
-        )
+    values_of = {key: list(dict.fromkeys(each[key] for each in points)) for key in points[0]}
+    axes = [Axis(key=key, label=key.rpartition(".")[2], values=values) for key, values in values_of.items()]
+    variants = [
+        tuned_variant(variant, [point(settings, score) for settings, score in zip(points, nats, strict=True)], axes)
+        for variant, nats in nats_of.items()
+    ]
     return Tuning(seeds=[100], axes=axes, variants=variants)
 
 

@@ -7,7 +7,6 @@ from tiedlm.comparison.answer import answer
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.question import Question, default_primary
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.experiment.carry_out import carry_out_each
 from tiedlm.experiment.carry_out import unfinished_runs as unfinished_runs
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.counts_cache import CountsCache
@@ -15,6 +14,7 @@ from tiedlm.experiment.equal_variants import equal_variants
 from tiedlm.experiment.expand import expand, tune_and_expand
 from tiedlm.experiment.match import sizes_in_words
 from tiedlm.experiment.plan import plan
+from tiedlm.experiment.series import carry_out_each
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.run.loggers import log_comparison

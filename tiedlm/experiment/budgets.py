@@ -1,13 +1,14 @@
 """From the budgets in a file to one experiment for each. Free of torch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from tiedlm.config.base import ConfigError, Problem, parse
-from tiedlm.experiment.config import Candidate, Experiment
+from tiedlm.config.base import ConfigError, Problem, merge, parse
+from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.part import Part
+from tiedlm.experiment.search import Search
 from tiedlm.run.config import RunConfig
 
 
@@ -28,18 +29,27 @@ def budgets_of(experiment: Experiment, budgets: Sequence[float], source: str) ->
 def _at(experiment: Experiment, budget: float, source: str) -> Part:
     name = f"budget-{budget:g}"
     variants = {variant: _stretched(config, budget, source) for variant, config in experiment.variants.items()}
+    lengths = {variant: _length(config) for variant, config in variants.items()}
     stretched = replace(experiment, variants=variants)
     if experiment.search is not None:
-        candidates = {
-            variant: tuple(Candidate(each.settings, _stretched(each.config, budget, source)) for each in candidates)
-            for variant, candidates in experiment.search.candidates.items()
-        }
-        stretched = replace(stretched, search=replace(experiment.search, candidates=candidates))
-    lengths = {variant: _length(config) for variant, config in variants.items()}
+        stretched = replace(stretched, search=_stretched_search(experiment.search, lengths, budget, source))
     common = {f"training.{key}": value for key, value in [*lengths.values()][:1]}
     alike = len({*lengths.values()}) == 1
     own = {f"variants.{variant}.training.{key}": value for variant, (key, value) in lengths.items()}
     return Part(name, stretched.in_part(name), common if alike else own, budget)
+
+
+def _stretched_search(search: Search, lengths: Mapping[str, tuple[str, Any]], budget: float, source: str) -> Search:
+    """The search with trials of the length of the runs."""
+    candidates = {
+        variant: tuple(replace(each, config=_stretched(each.config, budget, source)) for each in candidates)
+        for variant, candidates in search.candidates.items()
+    }
+    if search.adaptive is None:
+        return replace(search, candidates=candidates)
+    written = search.adaptive.raws
+    raws = {variant: merge(raw, {"training": dict([lengths[variant]])}) for variant, raw in written.items()}
+    return replace(search, candidates=candidates, adaptive=replace(search.adaptive, raws=raws))
 
 
 def _stretched(config: RunConfig, budget: float, source: str) -> RunConfig:

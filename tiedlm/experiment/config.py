@@ -3,38 +3,32 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
 
 from tiedlm.config.base import (
     Config,
     ConfigError,
+    FilledIn,
     FromList,
     Positive,
     Problem,
     Raw,
+    Whole,
+    check,
     parse,
 )
 from tiedlm.evaluation.measures import SMALLEST_WORTHWHILE
-from tiedlm.experiment.tuning import Tuning
+from tiedlm.experiment.search import Search
+from tiedlm.experiment.space import keys_in
+from tiedlm.experiment.tuning import Method, Tuning
 from tiedlm.run.added import Added
 from tiedlm.run.config import RunConfig, Seed
 from tiedlm.run.layout import Layout
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """A variant with the settings of one point of the grid, and these settings as the config has them."""
-
-    settings: Mapping[str, Any]
-    config: RunConfig
-
-
-@dataclass(frozen=True)
-class Search:
-    """The tuning search before the runs: for every variant the same points of a grid, each with each of `seeds`."""
-
-    seeds: tuple[int, ...]
-    candidates: Mapping[str, tuple[Candidate, ...]]
+MOST_POINTS = 1000
+"""More settings than this are not tried for a variant."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +90,9 @@ class Experiment:
                 for variant, candidates in search.candidates.items()
             }
             search = replace(search, candidates=candidates)
+            if search.adaptive is not None:
+                raws = {variant: {**raw, "part": name} for variant, raw in search.adaptive.raws.items()}
+                search = replace(search, adaptive=replace(search.adaptive, raws=raws))
         return replace(self, variants=variants, search=search)
 
     def with_added(self, suffix: str, config: RunConfig, added: Added) -> "Experiment":
@@ -112,13 +109,64 @@ class Experiment:
         return replace(self, variants={**self.variants, name: parse(RunConfig, raw)})
 
 
-class Tune(Config):
-    """A search of settings: the same grid for every variant."""
+_METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
+    "grid": {},
+    "random": {"seed": 0},
+    "halving": {"seed": 0, "reduction": 3, "min_fraction": 0.2},
+    "tpe": {"seed": 0},
+}
+_SPACE = ("space", "variants", "trials")
 
-    grid: Raw
+
+class Tune(Config):
+    """A search of settings, for every variant alike. Keys of a method that is not chosen must not be set."""
+
+    method: Method = "grid"
+    """How settings are found. grid: all combinations. random: drawn, the same for every variant. halving: drawn, and at
+    each rung of the run the worse ones are dropped. tpe: proposed by Optuna for each variant by what it has tried.
+    """
+    grid: Raw | None = None
     """The values to try of each setting, as dotted keys with lists; of several keys all combinations."""
+    space: Raw | None = None
+    """What may be tried of each setting, as dotted keys: {low: .., high: ..}, with log: true or a step, or a list."""
+    variants: dict[str, Raw] | None = None
+    """Name of a variant, and what its space has beside `space` or in place of it."""
+    trials: Annotated[Whole, Field(gt=0, le=MOST_POINTS)] | None = None
+    """How many settings of the space are tried for each variant."""
     seeds: Annotated[tuple[Seed, ...], FromList]
     """Seeds of the tuning runs, none that the runs have too."""
+    seed: Annotated[Seed | None, FilledIn("0 for random, halving, tpe")] = None
+    """Seed of the settings that are drawn or proposed."""
+    reduction: Annotated[Annotated[Whole, Field(ge=2)] | None, FilledIn("3 for halving")] = None
+    """halving: of so many settings one goes on at each rung."""
+    min_fraction: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, FilledIn("0.2 for halving")] = None
+    """halving: the part of a run at its first rung; each later one is `reduction` times as far."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, raw: Any) -> Any:
+        method = raw.get("method", "grid") if isinstance(raw, dict) else None
+        defaults = _METHOD_DEFAULTS.get(method, {}) if isinstance(method, str) else {}
+        return {**raw, **{key: value for key, value in defaults.items() if raw.get(key) is None}} if defaults else raw
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        known = {key for keys in _METHOD_DEFAULTS.values() for key in keys} - set(_METHOD_DEFAULTS[self.method])
+        foreign = [*known, *(_SPACE if self.method == "grid" else ("grid",))]
+        for key in sorted(foreign):
+            check(getattr(self, key) is None, f"{key} means nothing to method: {self.method}")
+        needed = ("grid",) if self.method == "grid" else ("space", "trials")
+        for key in needed:
+            given = getattr(self, key) is not None or (key == "space" and self.variants)
+            check(bool(given), f"{key} is required by method: {self.method}")
+        return self
+
+    def place(self, variant: str, key: str) -> str:
+        """Where the file gives the values of a dotted key for a variant."""
+        if self.method == "grid":
+            return f"tune.grid.{key}"
+        own = dict(keys_in((self.variants or {}).get(variant, {})))
+        return f"tune.variants.{variant}.{key}" if key in own else f"tune.space.{key}"
 
 
 class FileKeys(Config):

@@ -18,7 +18,7 @@ Basis = Literal["guess", "other_shape", "same_shape"]
 BASES: tuple[Basis, ...] = ("guess", "other_shape", "same_shape")
 """What a time rests on, the weakest first: a matrix product, other runs scaled by FLOPs,
 runs with as many FLOPs a token."""
-_START = 5.0
+START = 5.0
 """Seconds for what does not grow with a run: its process, the text, the result."""
 _SCORING = 3
 """Tokens that are scored in the time of one that is trained on: a forward pass of three passes."""
@@ -51,7 +51,7 @@ class Speeds:
             return Duration()
         trained = num_steps * config.training.batch_size * config.data.seq_len
         tokens = trained + _num_scored(config, num_steps, cache_dir) / _SCORING
-        return Duration(_START + tokens * flops_per_token / speed, basis)
+        return Duration(START + tokens * flops_per_token / speed, basis)
 
     def _flops_per_second(
         self, machine: Machine, training: TrainingConfig, flops_per_token: int

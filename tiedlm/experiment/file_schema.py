@@ -22,6 +22,7 @@ from tiedlm.config.keys import Key, keys_of
 from tiedlm.config.problems import models_in
 from tiedlm.experiment.config import OF_RECIPES, ExperimentKeys, FileKeys, Tune
 from tiedlm.experiment.grid import REFUSED
+from tiedlm.experiment.space import Range
 from tiedlm.run.config import RunConfig
 
 FILE_MODELS: tuple[type[BaseModel], ...] = (FileKeys, ExperimentKeys, RunConfig)
@@ -41,7 +42,7 @@ def file_schema() -> Schema:
     It refuses unknown keys, wrong types, values out of range, and the lack of what a file of one run must have. What
     hangs on several keys at once (`steps` or `tokens`, a width and its heads) is checked by tiedlm alone.
     """
-    held = mappings(*FILE_MODELS)
+    held = mappings(*FILE_MODELS, Range)
     definitions = {**held, **_unions(held)}
     top = {key: node for model in FILE_MODELS for key, node in definitions.pop(model.__name__)["properties"].items()}
     of_variants = {key: node for key, node in top.items() if key in RunConfig.model_fields and key not in _OF_THE_TOP}
@@ -53,8 +54,16 @@ def file_schema() -> Schema:
     definitions["Recipe"] = {"type": "object", "properties": of_recipes | own, "additionalProperties": False}
     for key, named in (("variants", "Variant"), ("recipes", "Recipe")):
         top[key] = _by_name(named, names, type=["object", "null"], description=top[key]["description"])
-    definitions["Tune"] |= {"required": required_keys(Tune)}
-    definitions["Tune"]["properties"]["grid"] |= {"properties": _grid(), "additionalProperties": False}
+    definitions["Range"] |= {"required": required_keys(Range)}
+    definitions["Space"] = {"type": "object", "properties": _tunable(ranges=True), "additionalProperties": False}
+    tune = definitions["Tune"]
+    tune |= {"required": required_keys(Tune)}
+    tune["properties"]["grid"] |= {"properties": _tunable(ranges=False), "additionalProperties": False}
+    tune["properties"]["space"] = {
+        "description": tune["properties"]["space"]["description"],
+        "anyOf": [{"$ref": "#/definitions/Space"}, {"type": "null"}],
+    }
+    tune["properties"]["variants"] |= {"additionalProperties": {"$ref": "#/definitions/Space"}}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": TITLE,
@@ -101,22 +110,25 @@ def _same_as(key: str, owners: Sequence[str]) -> Schema:
     return nodes[0] if len(nodes) == 1 else {"anyOf": nodes}
 
 
-def _grid() -> Schema:
-    """The settings that may be tuned, by dotted key, each with a list of values; also as nested mappings."""
+def _tunable(ranges: bool) -> Schema:
+    """The settings that may be tuned, by dotted key, each with its values, or a range; also as nested mappings."""
     keys_at: dict[str, list[Key]] = {}
     for key in file_keys():
         if key.path.startswith(("model.", "training.")) and key.path not in REFUSED and key.owner:
             keys_at.setdefault(key.path, []).append(key)
-    lists: dict[str, Schema] = {
-        path: {
-            "type": "array",
-            "description": " Or: ".join(dict.fromkeys(key.text.text for key in keys)),
-            "items": _same_as(path.rpartition(".")[2], [key.owner for key in keys]),
-            "minItems": 1,
-        }
-        for path, keys in keys_at.items()
+    return {
+        **{path: _values(path, keys, ranges) for path, keys in keys_at.items()},
+        "model": {"type": "object"},
+        "training": {"type": "object"},
     }
-    return {**lists, "model": {"type": "object"}, "training": {"type": "object"}}
+
+
+def _values(path: str, keys: Sequence[Key], ranges: bool) -> Schema:
+    """What may be tried of one setting."""
+    items = _same_as(path.rpartition(".")[2], [key.owner for key in keys])
+    listed: Schema = {"type": "array", "items": items, "minItems": 1}
+    either = {"anyOf": [listed, {"$ref": "#/definitions/Range"}]} if ranges else listed
+    return {**either, "description": " Or: ".join(dict.fromkeys(key.text.text for key in keys))}
 
 
 def _what_is_lacking() -> list[Schema]:

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from tiedlm.config.base import ConfigError, Problem, Raw, merge, parse, semantic
+from tiedlm.config.base import ConfigError, Problem, Raw, merge
 from tiedlm.config.problems import field_paths, shown
-from tiedlm.experiment.config import Candidate, Search, Tune
+from tiedlm.experiment.config import MOST_POINTS
 from tiedlm.run.config import RunConfig
 
-MOST_POINTS = 1000
 _NAME_LENGTH = 80
 _MEASURE = "is no setting of the model or of its training: losses could not be held against each other"
 _LENGTH = "is the length of training: the longer run would win, and the variants would not be trained alike"
@@ -65,39 +64,6 @@ def laid_over(raw: Raw, point: Mapping[str, Any]) -> Raw:
     return raw
 
 
-def search(tune: Tune, grid: Mapping[str, Sequence[Any]], merged: Mapping[str, Raw], source: str = "") -> Search:
-    """The tuning search of the variants in a file; raises ConfigError where a point makes no valid run."""
-    problems: list[Problem] = []
-    candidates: dict[str, tuple[Candidate, ...]] = {}
-    for name, raw in merged.items():
-        of_variant: list[Candidate] = []
-        for point in points(grid):
-            try:
-                config = parse(RunConfig, laid_over(raw, point))
-                of_variant.append(Candidate(settings_of(config, list(grid)), config))
-            except ConfigError as error:
-                placed = [_placed(problem, point) for problem in error.problems]
-                problems += [problem for problem in placed if problem not in problems]
-        candidates[name] = tuple(of_variant)
-    if not problems:
-        problems += _without_effect(next(iter(candidates.values())), grid)
-    if problems:
-        raise ConfigError(*problems, source=source)
-    return Search(tune.seeds, candidates)
-
-
-def check_seeds(tune: Tune, seeds: Sequence[int], source: str = "") -> None:
-    """Raise ConfigError where the seeds of the tuning runs are missing, repeated, or among those of the runs."""
-    common = [seed for seed in tune.seeds if seed in seeds]
-    if not tune.seeds:
-        raise ConfigError(Problem("tune.seeds", "must name at least one seed"), source=source)
-    if len({*tune.seeds}) < len(tune.seeds):
-        raise ConfigError(Problem("tune.seeds", "a seed stands there more than once"), source=source)
-    if common:
-        message = f"{common[0]} is a seed of the runs too: they must be others, or the runs are no fresh evidence"
-        raise ConfigError(Problem("tune.seeds", message), source=source)
-
-
 def holds(raw: Raw, key: str) -> bool:
     """Whether a mapping has a value at a dotted key, or above it a value that is no mapping."""
     value: Any = raw
@@ -108,25 +74,6 @@ def holds(raw: Raw, key: str) -> bool:
             return False
         value = value[step]
     return True
-
-
-def _placed(problem: Problem, point: Mapping[str, Any]) -> Problem:
-    """The problem under its key in the grid; one of another key under the grid, with the point that causes it."""
-    if any(f"{problem.key}.".startswith(f"{key}.") for key in point):
-        return Problem(f"tune.grid.{problem.key}", problem.message)
-    with_what = ", ".join(f"{key}: {shown(value)}" for key, value in point.items())
-    return Problem("tune.grid", f"{with_what}: {problem}")
-
-
-def _without_effect(candidates: Sequence[Candidate], grid: Mapping[str, Sequence[Any]]) -> Iterator[Problem]:
-    """Settings that only say how a run is carried out, and values that are given twice, however written."""
-    computed = semantic(candidates[0].config)
-    for key, values in grid.items():
-        if not any(f"{known}.".startswith(f"{key}.") for known in computed):
-            message = "says how a run is carried out, not what it computes: no value is better than another"
-            yield Problem(f"tune.grid.{key}", message)
-        elif len({written(candidate.settings[key]) for candidate in candidates}) < len(values):
-            yield Problem(f"tune.grid.{key}", "a value stands there more than once")
 
 
 def settings_of(config: RunConfig, keys: Sequence[str]) -> dict[str, Any]:
@@ -172,8 +119,8 @@ def overlap(key: str, other: str) -> bool:
     return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
 
 
-def _problems(key: str, values: Any) -> Iterator[Problem]:
-    place = f"tune.grid.{key}"
+def whats_wrong(key: str, place: str) -> Iterator[Problem]:
+    """Why a key cannot be tuned fairly, told under `place`."""
     part, *inner = key.split(".")
     if key in REFUSED:
         yield Problem(place, REFUSED[key])
@@ -181,7 +128,13 @@ def _problems(key: str, values: Any) -> Iterator[Problem]:
         yield Problem(place, _MEASURE)
     elif not inner:
         yield Problem(place, f"name a single setting below it, as in {part}.{_EXAMPLE[part]}")
-    elif not isinstance(values, list) or not values:
+
+
+def _problems(key: str, values: Any) -> Iterator[Problem]:
+    place = f"tune.grid.{key}"
+    refused = list(whats_wrong(key, place))
+    yield from refused
+    if not refused and (not isinstance(values, list) or not values):
         yield Problem(place, f"{shown(values)}: must be a list of the values to try")
 
 

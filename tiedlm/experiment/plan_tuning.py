@@ -1,121 +1,97 @@
-"""From a grid to tuning runs, and from their results to the settings of each variant. Pure, and free of torch."""
+"""From a search of settings to its trials, which are runs. Pure but for what is stored, and free of torch."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tiedlm.errors import RunError
-from tiedlm.evaluation.measures import nats_per_token
-from tiedlm.experiment.config import Candidate, Experiment, Search
-from tiedlm.experiment.grid import settings_name, short_key
-from tiedlm.experiment.tuning import Axis, PointScore, SeedScore, TunedVariant, Tuning, edges_of
+from tiedlm.config.base import ConfigError, Problem, parse
+from tiedlm.experiment.candidates import candidate_name
+from tiedlm.experiment.config import Experiment
+from tiedlm.experiment.grid import laid_over, settings_of
+from tiedlm.experiment.search import Candidate, Search
 from tiedlm.run.added import Added
-from tiedlm.run.layout import Run
-from tiedlm.run.result import RunFailure, RunResult
-
-Outcomes = Mapping[Path, RunResult | RunFailure]
-"""The outcome of each tuning run, by its folder."""
+from tiedlm.run.config import RunConfig
+from tiedlm.run.folder import RunFolder
+from tiedlm.run.layout import Layout, Run
 
 
 def plan_tuning(experiment: Experiment, runs_dir: Path) -> list[Run]:
-    """Every tuning run: seeds outermost, then points, so that an interrupted search has tried the variants alike."""
+    """Every trial: seeds outermost, then candidates, so that an interrupted search has tried the variants alike."""
     if experiment.search is None:
         return []
-    rows = list(zip(*experiment.search.candidates.values(), strict=True))
-    variants = list(experiment.search.candidates)
+    numbers = range(experiment.search.num_candidates)
     return [
-        _tuning_run(candidate, variant, seed, runs_dir)
+        trial
         for seed in experiment.search.seeds
-        for row in rows
-        for variant, candidate in zip(variants, row, strict=True)
+        for number in numbers
+        for trial in trials_of_number(experiment.search, number, (seed,), runs_dir)
     ]
 
 
-def choose(experiment: Experiment, outcomes: Outcomes, runs_dir: Path) -> Tuning:
-    """The point with the lowest mean validation nats per token over the seeds, of equals the first, for each variant.
-
-    A run that diverged is infinitely bad. Raises RunError where all of a variant's did, and where one failed for
-    another reason: the variants would not have been tried alike.
-    """
-    search = experiment.search
-    assert search is not None
-    scores = {
-        variant: [_point_score(candidate, variant, search, outcomes, runs_dir) for candidate in candidates]
-        for variant, candidates in search.candidates.items()
-    }
-    axes = axes_of([candidate.settings for candidate in next(iter(search.candidates.values()))])
-    return Tuning(
-        seeds=list(search.seeds),
-        axes=axes,
-        variants=[_chosen(variant, points, axes) for variant, points in scores.items()],
-    )
+def trials_of_number(search: Search, number: int, seeds: tuple[int, ...], runs_dir: Path) -> Iterator[Run]:
+    """The trials of each variant's candidate of that number."""
+    for seed in seeds:
+        for variant, candidates in search.candidates.items():
+            yield trial(candidates[number], variant, seed, runs_dir)
 
 
-def tuned(experiment: Experiment, tuning: Tuning) -> Experiment:
-    """Each variant of the file with the settings chosen for it; variants that a plan adds are made of these."""
-    assert experiment.search is not None
-    variants = {
-        variant: next(one.config for one in candidates if settings_name(one.settings) == chosen.chosen)
-        for variant, candidates in experiment.search.candidates.items()
-        if (chosen := tuning.of(variant)) is not None
-    }
-    return replace(experiment, variants=variants, tuning=tuning)
-
-
-def axes_of(points: Sequence[Mapping[str, Any]]) -> list[Axis]:
-    """The values of each setting as the configs have them, in the order of the grid's points."""
-    values_of: dict[str, list[Any]] = {}
-    for point in points:
-        for key, value in point.items():
-            values = values_of.setdefault(key, [])
-            if value not in values:
-                values.append(value)
-    return [Axis(key=key, label=short_key(key), values=values) for key, values in values_of.items()]
-
-
-def _tuning_run(candidate: Candidate, variant: str, seed: int, runs_dir: Path) -> Run:
-    changes = {"variant": settings_name(candidate.settings), "seed": seed, "added": Added(role="trial", of=variant)}
+def trial(candidate: Candidate, variant: str, seed: int, runs_dir: Path) -> Run:
+    """A candidate with one seed, as a run."""
+    changes = {"variant": candidate.name, "seed": seed, "added": Added(role="trial", of=variant)}
     return Run(candidate.config.model_copy(update=changes), runs_dir)
 
 
-def _point_score(candidate: Candidate, variant: str, search: Search, outcomes: Outcomes, runs_dir: Path) -> PointScore:
-    per_seed: list[SeedScore] = []
-    for seed in search.seeds:
-        run = _tuning_run(candidate, variant, seed, runs_dir)
-        per_seed.append(_seed_score(run, outcomes[run.directory]))
-    nats = [score.nats_per_token for score in per_seed if score.nats_per_token is not None]
-    failures = [f"seed {score.seed}: {score.failure}" for score in per_seed if score.failure]
-    return PointScore(
-        settings=dict(candidate.settings),
-        name=settings_name(candidate.settings),
-        nats_per_token=None if failures else math.fsum(nats) / len(nats),
-        reason="; ".join(failures) or None,
-        per_seed=per_seed,
-    )
+def with_stored(experiment: Experiment, runs_dir: Path) -> Experiment:
+    """With the proposed candidates that trials on disk were made of in the place of those that stand for them.
+
+    Raises ConfigError where one of them is of no point of the space.
+    """
+    search = experiment.search
+    if search is None or search.adaptive is None:
+        return experiment
+    layout = experiment.layout(runs_dir)
+    for variant in search.candidates:
+        for number in range(search.adaptive.num_drawn, search.num_candidates):
+            for seed in search.seeds:
+                folder = RunFolder(layout.tuning_run_dir(variant, candidate_name(search.method, number), seed))
+                if folder.config_file.is_file():
+                    search = with_candidate(search, variant, number, _stored_candidate(search, variant, folder))
+                    break
+    return replace(experiment, search=search)
 
 
-def _seed_score(run: Run, outcome: RunResult | RunFailure) -> SeedScore:
-    seed = run.config.seed
-    if isinstance(outcome, RunResult):
-        scored = outcome.splits["validation"]
-        nats = nats_per_token(scored.nll, scored.tokens)
-        return SeedScore(seed=seed, nll=scored.nll, tokens=scored.tokens, nats_per_token=nats)
-    if outcome.kind != "diverged":
-        message = f"{run.label}: {outcome.message}; without this trial the variants were not tried alike"
-        raise RunError(outcome.kind, message)
-    return SeedScore(seed=seed, nll=None, tokens=None, nats_per_token=None, failure=outcome.message)
+def is_proposed(search: Search, number: int, variant: str, layout: Layout) -> bool:
+    """Whether the candidate of a number is known: it was drawn, or a trial of it is on disk."""
+    assert search.adaptive is not None
+    if number < search.adaptive.num_drawn:
+        return True
+    candidate = candidate_name(search.method, number)
+    folders = (RunFolder(layout.tuning_run_dir(variant, candidate, seed)) for seed in search.seeds)
+    return any(folder.config_file.is_file() for folder in folders)
 
 
-def _chosen(variant: str, points: Sequence[PointScore], axes: Sequence[Axis]) -> TunedVariant:
-    best = min(points, key=lambda point: point.loss)
-    if best.nats_per_token is None:
-        raise RunError("diverged", f"{variant}: every one of its {len(points)} trials diverged; change tune.grid")
-    return TunedVariant(
-        variant=variant,
-        settings=best.settings,
-        chosen=best.name,
-        edges=list(edges_of(best.settings, axes)),
-        trials=list(points),
-    )
+def with_candidate(search: Search, variant: str, number: int, candidate: Candidate) -> Search:
+    """With another candidate of that number."""
+    candidates = list(search.candidates[variant])
+    candidates[number] = candidate
+    return replace(search, candidates={**search.candidates, variant: tuple(candidates)})
+
+
+def candidate_of(search: Search, variant: str, number: int, point: Mapping[str, Any]) -> Candidate:
+    """The candidate of a proposed point; raises ConfigError where it makes no valid run."""
+    assert search.adaptive is not None
+    config = parse(RunConfig, laid_over(search.adaptive.raws[variant], point))
+    return Candidate(candidate_name(search.method, number), settings_of(config, list(point)), config)
+
+
+def _stored_candidate(search: Search, variant: str, folder: RunFolder) -> Candidate:
+    assert search.adaptive is not None
+    config, space = folder.config(), search.space(variant)
+    settings = settings_of(config, list(space))
+    for key, value in settings.items():
+        if not space[key].holds(value):
+            message = f"{folder.path} was tried with {value!r}, which is not in the space any more"
+            raise ConfigError(Problem(key, f"{message}; --fresh starts the search again, another name keeps it"))
+    made = parse(RunConfig, laid_over(search.adaptive.raws[variant], settings))
+    return Candidate(config.variant, settings, made)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,8 +11,9 @@ from tiedlm.config.file import apply_settings, read_config
 from tiedlm.config.find import find_config
 from tiedlm.config.written import written_in
 from tiedlm.experiment.baseline import default_baseline
+from tiedlm.experiment.candidates import Tried, check_seeds
 from tiedlm.experiment.config import EXPERIMENT_KEYS, Experiment, ExperimentKeys
-from tiedlm.experiment.grid import axes, check_seeds, holds, points, search
+from tiedlm.experiment.grid import holds
 from tiedlm.experiment.overrides import with_settings
 from tiedlm.experiment.variant import WrittenVariant
 from tiedlm.model.config import ModelConfig, ShapeConfig
@@ -62,10 +62,9 @@ def _experiment(
     keys: ExperimentKeys, seeds: tuple[int, ...], written: Sequence[WrittenVariant], changes: Raw, source: str
 ) -> Experiment:
     """`changes` are what the settings say of the runs."""
-    grid = _grid(keys, seeds, changes, source) if keys.tune else {}
-    variants = _configs(written, points(grid)[0], source)
+    tried = _tried(keys, seeds, [variant.name for variant in written], changes, source)
+    variants = _configs(written, tried, source)
     baseline = _baseline(keys, variants, source)
-    raws = {variant.name: variant.raw for variant in written}
     return Experiment(
         name=next(iter(variants.values())).name,
         seeds=seeds,
@@ -75,7 +74,7 @@ def _experiment(
         smallest_worthwhile=keys.smallest_worthwhile,
         noise_floor=keys.noise_floor,
         match=keys.match,
-        search=search(keys.tune, grid, raws, source) if keys.tune else None,
+        search=tried.search({variant.name: variant.raw for variant in written}, source) if tried else None,
     )
 
 
@@ -107,24 +106,24 @@ def _check_variants(variants: Mapping[str, Raw], base: Raw, source: str) -> None
         raise ConfigError(Problem("variants", "must name at least one variant"), source=source)
 
 
-def _grid(keys: ExperimentKeys, seeds: Sequence[int], changes: Raw, source: str) -> dict[str, list[Any]]:
-    """The values to try of each setting, which nothing else in the file may give. Raises ConfigError."""
-    assert keys.tune is not None
+def _tried(keys: ExperimentKeys, seeds: Sequence[int], names: Sequence[str], changes: Raw, source: str) -> Tried | None:
+    """What is to be tried, which nothing else in the file may give. Raises ConfigError."""
+    if keys.tune is None:
+        return None
     check_seeds(keys.tune, seeds, source)
-    try:
-        grid = axes(keys.tune.grid)
-    except ConfigError as error:
-        raise ConfigError(*error.problems, source=source) from None
-    given = {f"variants.{name}.": override for name, override in (keys.variants or {}).items()} | {"--set ": changes}
+    tried = Tried.of(keys.tune, names, source)
+    overrides = keys.variants or {}
+    given = {name: {f"variants.{name}.": overrides.get(name, {}), "--set ": changes} for name in names}
     problems = [
-        Problem(f"{place}{key}", "is tuned: tune.grid gives its values, for all variants alike (tune: null gives none)")
-        for place, raw in given.items()
-        for key in grid
+        Problem(f"{place}{key}", f"is tuned: {keys.tune.place(name, key)} gives its values (tune: null gives none)")
+        for name, places in given.items()
+        for place, raw in places.items()
+        for key in tried.spaces[name]
         if holds(raw, key)
     ]
     if problems:
-        raise ConfigError(*problems, source=source)
-    return grid
+        raise ConfigError(*dict.fromkeys(problems), source=source)
+    return tried
 
 
 def _same_folders(names: Sequence[str]) -> list[Problem]:
@@ -136,13 +135,13 @@ def _same_folders(names: Sequence[str]) -> list[Problem]:
     return [Problem("variants", f"{one} and {other} differ only in upper and lower case") for one, other in pairs]
 
 
-def _configs(written: Sequence[WrittenVariant], point: Mapping[str, Any], source: str) -> dict[str, RunConfig]:
-    """Each variant with the settings of a point in it; raises ConfigError with everything that is wrong with any."""
+def _configs(written: Sequence[WrittenVariant], tried: Tried | None, source: str) -> dict[str, RunConfig]:
+    """Each variant with its first point in it; raises ConfigError with everything that is wrong with any."""
     configs: dict[str, RunConfig] = {}
     problems = _same_folders([variant.name for variant in written])
     for variant in written:
         try:
-            config = variant.config(point)
+            config = variant.config(tried.points[variant.name][0], tried.tune) if tried else variant.config({})
             configs[config.variant] = config
         except ConfigError as error:
             problems += [problem for problem in error.problems if problem not in problems]

@@ -6,7 +6,7 @@ from typing import Any
 
 from tiedlm.config.base import ConfigError, Problem, Raw, parse
 from tiedlm.config.merge import is_common
-from tiedlm.experiment.config import EXPERIMENT_KEYS
+from tiedlm.experiment.config import EXPERIMENT_KEYS, Tune
 from tiedlm.experiment.grid import laid_over
 from tiedlm.run.config import RunConfig
 
@@ -22,8 +22,8 @@ class WrittenVariant:
     raw: Raw
     override: Raw | None
 
-    def config(self, point: Mapping[str, Any]) -> RunConfig:
-        """The variant with the settings of a point of the grid; raises ConfigError, with mistakes where they stand."""
+    def config(self, point: Mapping[str, Any], tune: Tune | None = None) -> RunConfig:
+        """The variant with a point that `tune` gives; raises ConfigError, with mistakes where they stand."""
         misplaced = [
             Problem(f"variants.{self.name}.{key}", "belongs to the experiment, not to a variant")
             for key in ("name", "seed", "variant", "added", "part", "extends", *EXPERIMENT_KEYS)
@@ -34,7 +34,7 @@ class WrittenVariant:
         try:
             return parse(RunConfig, laid_over(self.raw, point), beside=("extends", *EXPERIMENT_KEYS))
         except ConfigError as error:
-            raise ConfigError(*(self._placed(problem, point) for problem in error.problems)) from None
+            raise ConfigError(*(self._placed(problem, point, tune) for problem in error.problems)) from None
 
     def changes_within(self, key: str) -> bool:
         """Whether the override changes keys of the mapping at a dotted key, so that most of it stands elsewhere."""
@@ -43,10 +43,14 @@ class WrittenVariant:
             value = value.get(step) if isinstance(value, dict) else None
         return isinstance(value, dict) and "type" not in value
 
-    def _placed(self, problem: Problem, point: Mapping[str, Any]) -> Problem:
-        """The problem under the key where it is written: in the grid, in the variant or in the base."""
-        if any(f"{problem.key}.".startswith(f"{key}.") for key in point):
-            return Problem(f"tune.grid.{problem.key}", problem.message)
+    def _placed(self, problem: Problem, point: Mapping[str, Any], tune: Tune | None) -> Problem:
+        """The problem under the key where it is written: in the search, in the variant or in the base."""
+        if tune and any(f"{problem.key}.".startswith(f"{key}.") for key in point):
+            return Problem(tune.place(self.name, problem.key), problem.message)
+        named = next((key for key in point if tune and tune.method != "grid" and key in problem.message), None)
+        if tune and named and not problem.key:
+            way_out = "what one variant alone has belongs below tune.variants"
+            return Problem(tune.place(self.name, named), f"{problem.message}; {way_out}")
         if self.override is None:
             return problem
         if problem.key == "variant":

@@ -11,7 +11,8 @@ from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.expand import expand
 from tiedlm.experiment.parts import Parts, plan_judging, plan_parts
 from tiedlm.experiment.plan import plan
-from tiedlm.experiment.plan_tuning import plan_tuning
+from tiedlm.experiment.plan_tuning import plan_tuning, with_stored
+from tiedlm.experiment.search import Search
 from tiedlm.run.layout import Run
 
 
@@ -20,22 +21,26 @@ class WhatToDo:
     """The runs of a plan.
 
     `waiting` are those whose settings are still to be chosen: runs after a tuning search, with its first settings, and
-    runs that judge the best recipes, with the first recipe.
+    runs that judge the best recipes, with the first recipe. `search` is the tuning search, with parts that of each.
     """
 
     experiments: Sequence[Experiment]
     runs: Sequence[Run]
     waiting: frozenset[Path]
+    search: Search | None
 
 
 def what_to_do(loaded: Experiment | Parts, runs_dir: Path, cache_dir: Path) -> WhatToDo:
     """The runs of an experiment, or of all its parts; nothing is written. Raises ConfigError."""
     if isinstance(loaded, Experiment):
-        experiment = expand(loaded, runs_dir, cache_dir)
+        experiment = with_stored(expand(loaded, runs_dir, cache_dir), runs_dir)
         runs = plan(experiment, runs_dir)
         waiting = runs if experiment.waits_for_tuning else []
-        return WhatToDo([experiment], [*plan_tuning(experiment, runs_dir), *runs], _folders(waiting))
-    parts = loaded.with_experiments({part.name: expand(part.experiment, runs_dir, cache_dir) for part in loaded.parts})
+        trials = plan_tuning(experiment, runs_dir)
+        return WhatToDo([experiment], [*trials, *runs], _folders(waiting), experiment.search)
+    parts = loaded.with_experiments(
+        {part.name: with_stored(expand(part.experiment, runs_dir, cache_dir), runs_dir) for part in loaded.parts}
+    )
     experiments = [part.experiment for part in parts.parts]
     runs = plan_parts(parts, runs_dir)
     tuning = [run for experiment in experiments for run in plan_tuning(experiment, runs_dir)]
@@ -45,7 +50,7 @@ def what_to_do(loaded: Experiment | Parts, runs_dir: Path, cache_dir: Path) -> W
     )
     untuned = {experiment.part for experiment in experiments if experiment.waits_for_tuning}
     waiting = [*(run for run in runs if run.config.part in untuned), *judging]
-    return WhatToDo(experiments, [*tuning, *runs, *judging], _folders(waiting))
+    return WhatToDo(experiments, [*tuning, *runs, *judging], _folders(waiting), parts.first.search)
 
 
 def _folders(runs: Sequence[Run]) -> frozenset[Path]:

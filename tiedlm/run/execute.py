@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tiedlm.data.prepare import prepare
-from tiedlm.errors import OUTSIDE, Interrupted, RunError
+from tiedlm.errors import OUTSIDE, ConfigError, Interrupted, Problem, RunError
 from tiedlm.forecast.footprint import Footprint
 from tiedlm.forecast.memory import Target
 from tiedlm.run.build_result import StartHashes, build_result
@@ -22,6 +22,7 @@ from tiedlm.run.metrics import MetricsFile
 from tiedlm.run.micro_batch import micro_batch_size
 from tiedlm.run.progress_writer import ProgressWriter, find_earlier
 from tiedlm.run.result import RunFailure, RunResult, SplitResult
+from tiedlm.run.rungs import RungScore, reach_rung, rung_step
 from tiedlm.run.scores import Scorer
 from tiedlm.run.setup import build_trainer, set_up
 from tiedlm.talk import SILENT, Talk
@@ -39,18 +40,37 @@ def execute(
     Interrupted after SIGINT or SIGTERM, with the state saved. Until training begins there is no state to save, and
     signals act as they always do.
     """
+    with _opened(run, fresh, talk) as folder:
+        done = folder.result()
+        if done is not None:
+            return done
+        return _Execution(run, folder, cache_dir, talk, siblings).carry_out()
+
+
+def execute_to(run: Run, share: float, *, cache_dir: Path, talk: Talk = SILENT, siblings: Sequence[Run] = ()) -> None:
+    """Bring a run to a rung: train until `share` of its steps is done, and score the validation split there.
+
+    The score is kept in the run's folder, and the state, from which `execute` and later rungs go on. Raises as
+    `execute` does.
+    """
+    with _opened(run, False, talk) as folder:
+        if folder.result() is None:
+            _Execution(run, folder, cache_dir, talk, siblings).pause_at(share)
+
+
+@contextmanager
+def _opened(run: Run, fresh: bool, talk: Talk) -> Iterator[RunFolder]:
+    """The folder of a run, held for this process and found to be that of this run; what fails inside is stored."""
     folder = RunFolder(run.directory)
     if not fresh:
         folder.check_identity(run.config)
     with folder.lock(talk):
         if fresh:
             folder.clear()
-        done = folder.result()
-        if done is not None:
-            return done
-        folder.check_places()
+        if folder.result() is None:
+            folder.check_places()
         with _failure_stored(run, folder):
-            return _Execution(run, folder, cache_dir, talk, siblings).carry_out()
+            yield folder
 
 
 @contextmanager
@@ -104,10 +124,6 @@ class _Execution:
     def carry_out(self) -> RunResult:
         """Train to the last step, score every split, write the result."""
         with self.stop, self._open_journal(self._begin()) as journal:
-            reset_peaks(self.setup.machine.device)
-            if self.setup.machine.compile:
-                self.talk.now(f"{self.run.label}: compiling the model")
-                self.trainer.training_step.compile()
             self._train(journal)
             self.talk.now(f"{self.run.label}: scoring")
             splits = self.scorer.score_all()
@@ -122,6 +138,25 @@ class _Execution:
     def _result(self, splits: dict[str, SplitResult]) -> RunResult:
         course = self.metrics.curve(), self.metrics.update_ratios()
         return build_result(self.setup, self.trainer, self.start, splits, *course, self._forecast_memory())
+
+    def pause_at(self, share: float) -> None:
+        """Train until a share of the steps is done, score the validation split, write the score down."""
+        step = rung_step(share, self.trainer.num_steps)
+        if step >= self.trainer.num_steps:
+            message = f"a run of {self.trainer.num_steps:,} steps has no step to be judged at before its last one"
+            raise ConfigError(Problem("tune.min_fraction", message))
+        with self.stop, self._open_journal(self._begin()) as journal:
+            if self.trainer.progress.step > step:
+                message = f"{self.folder.path} is beyond step {step:,}, without a score there; --fresh starts it again"
+                raise RunError("corrupt", message)
+            self._train(journal, until=step)
+            scored = self.metrics.validation_at(step)  # known where this step is one of `evaluate_every`
+            if scored is None:
+                self.talk.now(f"{self.run.label}: scoring after step {step:,}")
+                scored = self.scorer.validate(self.talk)
+                journal.add(scored)
+            score = RungScore(step=step, share=share, nll=scored.nll, tokens=scored.num_tokens)
+            reach_rung(self.folder, self.run.config, score)
 
     def _begin(self) -> Resumed:
         resumed = self._resume()
@@ -154,14 +189,18 @@ class _Execution:
         loggers = open_loggers(self.settings.loggers, self.folder.path, title, resumed)
         return Journal([self.metrics, *loggers])
 
-    def _train(self, journal: Journal) -> None:
+    def _train(self, journal: Journal, until: int | None = None) -> None:
         trainer = self.trainer
+        reset_peaks(self.setup.machine.device)
+        if self.setup.machine.compile:
+            self.talk.now(f"{self.run.label}: compiling the model")
+            trainer.training_step.compile()
         with (
-            self.talk.progress(self.run.label, trainer.num_steps) as show,
+            self.talk.progress(self.run.label, until or trainer.num_steps) as show,
             journal.also(shown := ProgressWriter(show, trainer, self.talk, self.run.label, self.earlier)),
         ):
             validate = partial(self.scorer.validate, talk=shown.validating())
-            train(trainer, self.settings, journal, self.stop, validate=validate, save=self._save)
+            train(trainer, self.settings, journal, self.stop, validate=validate, save=self._save, until=until)
 
     def _save(self, validation: ValidationRecord | None) -> None:
         snapshot = replace(

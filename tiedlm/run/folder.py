@@ -1,8 +1,9 @@
 """The files in a run's folder. Free of torch.
 
 config.yaml (resolved, written first), data.json (which text; written before training) with the files of the tokenizer
-beside it, metrics.jsonl, checkpoint/, evaluation/<split>.npz, result.json (written last and
-at once: where it is, the run is complete) or failure.json. Where the folder itself lies: tiedlm/run/layout.
+beside it, metrics.jsonl, checkpoint/, evaluation/<split>.npz, rungs.json (of a trial that pauses on the way),
+result.json (written last and at once: where it is, the run is complete) or failure.json. Where the folder itself lies:
+tiedlm/run/layout.
 """
 
 import json
@@ -47,6 +48,7 @@ class RunFolder:
         self.checkpoints = path / "checkpoint"
         self.result_file = path / "result.json"
         self.failure_file = path / "failure.json"
+        self.rungs_file = path / "rungs.json"
 
     def evaluation_file(self, split: str) -> Path:
         """Per-token scores of a split."""
@@ -169,7 +171,7 @@ class RunFolder:
         write_atomic(self.failure_file, to_json(failure.model_dump(mode="json")))
 
     def drop_checkpoints(self) -> None:
-        """Remove the weights of a complete run; raises RunError("disk")."""
+        """Remove the weights of a run that does not go on; raises RunError("disk")."""
         try:
             remove_folder(self.checkpoints)
         except OSError as error:
@@ -189,8 +191,9 @@ class RunFolder:
         The result goes first and the config last: what is left of an interrupted one is no complete run, and its config
         says which run it was.
         """
-        files = [self.failure_file, self.metrics_file, self.data_file, *(self.path / name for name in TOKENIZER_FILES)]
-        clear(self.path, [self.result_file, *self._folders, *files], last=self.config_file)
+        files = [self.failure_file, self.rungs_file, self.metrics_file, self.data_file]
+        tokenizer = [self.path / name for name in TOKENIZER_FILES]
+        clear(self.path, [self.result_file, *self._folders, *files, *tokenizer], last=self.config_file)
 
     @property
     def _folders(self) -> list[Path]:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from tiedlm.run.interrupt import StopSignal
 from tiedlm.run.journal import Journal, ValidationRecord
 from tiedlm.training.config import TrainingConfig
-from tiedlm.training.record import StepRecord
 from tiedlm.training.trainer import Trainer
 
 
@@ -15,23 +14,24 @@ def train(
     journal: Journal,
     stop: StopSignal,
     *,
-    validate: Callable[[StepRecord], ValidationRecord],
+    validate: Callable[[], ValidationRecord],
     save: Callable[[ValidationRecord | None], None],
+    until: int | None = None,
 ) -> None:
-    """Train to the last step.
+    """Train to the last step, or to the step `until`, where the state is saved too.
 
     `validate` scores the validation split. `save` writes a checkpoint, with the score where one was taken at this step.
     Raises Interrupted after SIGINT or SIGTERM, with the state saved, and RunError.
     """
-    while not trainer.done:
+    while not trainer.done and trainer.progress.step != until:
         record = trainer.advance()
         journal.add(record)
         validation = None
         if _is_due(record.step, config.evaluate_every) and not trainer.done:  # the last step is scored afterwards
-            validation = validate(record)
+            validation = validate()
             journal.add(validation)
         stopping = stop.received is not None  # read once: a signal that comes later is for the next step
-        if _is_due(record.step, config.checkpoint_every) or trainer.done or stopping:
+        if _is_due(record.step, config.checkpoint_every) or trainer.done or stopping or record.step == until:
             journal.flush()
             save(validation)
         if stopping and not trainer.done:

@@ -62,6 +62,11 @@ class MetricsFile:
             by_part={part: [ratios.get(part) for ratios in measured.values()] for part in parts},
         )
 
+    def validation_at(self, step: int) -> ValidationRecord | None:
+        """The validation on the way after a step, if there is one. Lines of steps may be damaged or missing."""
+        lines = (line for line in self._lines() if "validation_nll" in line and line["step"] == step)
+        return next(map(_validation, lines), None)
+
     def losses(self) -> dict[int, float]:
         """The training loss of each step; raises ValueError, KeyError or TypeError where a line is damaged."""
         return {int(line["step"]): float(line["loss"]) for line in self._lines() if "loss" in line}

@@ -36,14 +36,16 @@ def run_in_child(
     siblings: Sequence[Run],
     quiet: bool = False,
     ahead: Ahead = NONE_AHEAD,
+    until: float | None = None,
 ) -> None:
-    """Carry out a run in a worker, which sees SIGINT and SIGTERM through this process and ends with it.
+    """Carry out a run, or the part `until` of it, in a worker, which sees SIGINT and SIGTERM through this process.
 
-    A `quiet` worker shows no progress; `ahead` is for the time left that others show.
+    It ends with this process. A `quiet` worker shows no progress; `ahead` is for the time left that others show.
     Raises what the run raised: ConfigError, RunError, Interrupted; the last also where the run had just ended well.
     """
     described = {"run": _described(run), "siblings": [_described(sibling) for sibling in siblings]}
-    options = {"cache_dir": str(cache_dir), "fresh": fresh, "prefix": prefix, "quiet": quiet, "ahead": ahead}
+    options = {"cache_dir": str(cache_dir), "fresh": fresh, "prefix": prefix, "quiet": quiet}
+    options |= {"ahead": ahead, "until": until}
     request = {"task": "run", **described, **options}
     # in a session of its own: a terminal's Ctrl-C reaches this process alone, which hands it on once
     with (

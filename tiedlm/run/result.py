@@ -11,8 +11,9 @@ from tiedlm.model.counts import PARTS as PARTS
 from tiedlm.model.counts import ParameterCounts as ParameterCounts
 
 SCHEMA_VERSION = 1
-ENDED = ("finished", "diverged")
-"""States of a planned run in which nothing is left to do: it has a result, or a failure that it would meet again."""
+ENDED = ("finished", "diverged", "pruned")
+"""States of a planned run in which nothing is left to do: it has a result, or a failure that it would meet again, or
+others have left it behind."""
 
 
 class SplitResult(Config):

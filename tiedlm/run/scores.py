@@ -22,7 +22,6 @@ from tiedlm.run.row_movement import row_movement
 from tiedlm.run.setup import Setup
 from tiedlm.run.token_types import BINS, TokenTypes
 from tiedlm.talk import SILENT, Talk
-from tiedlm.training.record import StepRecord
 from tiedlm.training.trainer import Trainer
 
 _PART = "a part of the split was scored, whose text was not counted"
@@ -111,11 +110,11 @@ class Scorer:
     def __init__(self, setup: Setup, trainer: Trainer, folder: RunFolder, stop: StopSignal, talk: Talk) -> None:
         self.setup, self.trainer, self.folder, self.stop, self.talk = setup, trainer, folder, stop, talk
 
-    def validate(self, record: StepRecord, talk: Talk = SILENT) -> ValidationRecord:
-        """The validation split scored after a step."""
+    def validate(self, talk: Talk = SILENT) -> ValidationRecord:
+        """The validation split scored after the newest step."""
         nll = self._checked("validation", score_split(self.setup, "validation", talk=talk))
-        total = float(nll.sum(dtype=np.float64))
-        return ValidationRecord(record.step, record.tokens, record.seconds, total, len(nll))
+        total, progress = float(nll.sum(dtype=np.float64)), self.trainer.progress
+        return ValidationRecord(progress.step, progress.tokens_seen, progress.seconds, total, len(nll))
 
     def score_all(self) -> dict[str, SplitResult]:
         """Score every split of a trained run and store what belongs in its folder. The test split is read here alone.

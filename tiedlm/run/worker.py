@@ -26,18 +26,28 @@ from tiedlm.time_left import RunsAhead
 
 
 def _run(
-    run: Any, siblings: Any, cache_dir: str, fresh: bool, prefix: str, quiet: bool = False, ahead: Any = ()
+    run: Any,
+    siblings: Any,
+    cache_dir: str,
+    fresh: bool,
+    prefix: str,
+    quiet: bool = False,
+    ahead: Any = (),
+    until: float | None = None,
 ) -> None:
-    """Carry out a run; its outcome lies in its folder."""
+    """Carry out a run, or the part `until` of it; its outcome lies in its folder."""
     talk = SILENT if quiet else Talk(prefix, ahead=RunsAhead(*ahead))
     this = _run_of(run)
     talk.now(f"{this.label}: loading torch")
-    from tiedlm.run.execute import execute
+    from tiedlm.run.execute import execute, execute_to
     from tiedlm.training.memory import keep_freed_memory
 
     keep_freed_memory()
     others = [_run_of(sibling) for sibling in siblings]
-    execute(this, cache_dir=Path(cache_dir), fresh=fresh, talk=talk, siblings=others)
+    if until is None:
+        execute(this, cache_dir=Path(cache_dir), fresh=fresh, talk=talk, siblings=others)
+    else:
+        execute_to(this, until, cache_dir=Path(cache_dir), talk=talk, siblings=others)
 
 
 def _run_of(described: Any) -> Run:

@@ -6,10 +6,22 @@ from rich.console import Console
 
 from tests.support.finished_runs import TIED_NATS, UNTIED_NATS, runs, summarize
 from tiedlm.comparison.comparison import Comparison
-from tiedlm.experiment.tuning import Axis, PointScore, SeedScore, TunedVariant, Tuning, edges_of
+from tiedlm.experiment.halving import Halving
+from tiedlm.experiment.space import Range
+from tiedlm.experiment.tuning import (
+    Axis,
+    PointScore,
+    SeedScore,
+    TunedVariant,
+    Tuning,
+    edges_of,
+    point_score,
+    tuned_variant,
+)
 from tiedlm.report.figures.main_table import main_table
 from tiedlm.report.formats.terminal import render_comparison
 from tiedlm.report.sections.tuning import SECTION
+from tiedlm.run.rungs import RungScore
 
 RATES = [1e-3, 2e-3, 4e-3]
 AXES = [
@@ -33,7 +45,7 @@ def trial(rate: float, nats: list[float | None]) -> PointScore:
 def tried(variant: str, nats: list[list[float | None]], best: int) -> TunedVariant:
     trials = [trial(rate, some) for rate, some in zip(RATES, nats, strict=True)]
     settings = trials[best].settings
-    edges = list(edges_of(settings, AXES))
+    edges = list(edges_of(variant, settings, AXES))
     return TunedVariant(variant=variant, settings=settings, chosen=trials[best].name, edges=edges, trials=trials)
 
 
@@ -133,3 +145,61 @@ def test_it_is_kept_with_the_comparison_and_printed_whole() -> None:
     shown = stream.getvalue()
     for words in ("tuned learning_rate", "* 4.0500", "diverged", "Tuned: learning_rate"):
         assert words in shown
+
+
+def candidate(number: int, rate: float, nats: float | None, rungs: list[tuple[int, float]]) -> PointScore:
+    """One of a search that halves: its score at the end and at the steps of its rungs."""
+    scores = [RungScore(step=step, share=step / 100, nll=1e4 * loss, tokens=10_000) for step, loss in rungs]
+    final = None if nats is None else 1e4 * nats
+    failure = None if nats is not None or rungs else "the loss is nan"
+    seed = SeedScore(seed=100, nll=final, tokens=10_000, nats_per_token=nats, failure=failure, rungs=scores)
+    return point_score(f"halving-0{number}", {"training.learning_rate": rate}, [seed])
+
+
+HALVED = [
+    candidate(1, 1e-3, None, [(20, 5.2)]),
+    candidate(2, 2e-3, 4.2, [(20, 5.0), (60, 4.6)]),
+    candidate(3, 9.9e-3, 4.1, [(20, 5.1), (60, 4.5)]),
+    candidate(4, 5e-3, None, []),
+    candidate(5, 3e-3, None, [(20, 5.05), (60, 4.7)]),
+]
+
+
+def halved() -> Comparison:
+    axes = [Axis(key="training.learning_rate", label="learning_rate", range=Range(low=1e-3, high=1e-2, log=True))]
+    tuning = Tuning(
+        method="halving",
+        seeds=[100],
+        axes=axes,
+        variants=[tuned_variant(name, HALVED, axes) for name in ("tied", "untied")],
+        halving=Halving(reduction=2, min_fraction=0.3),
+    )
+    return COMPARED.model_copy(update={"tuning": tuning})
+
+
+def test_of_a_space_each_variant_has_a_table_the_best_first_and_the_pruned_with_their_step() -> None:
+    tied, untied = SECTION.tables(halved())
+    assert tied.title.startswith("Trials of tied") and untied.title.startswith("Trials of untied")
+    assert tied.names == ("halving-03", "halving-02", "halving-05", "halving-01", "halving-04")
+    assert {row.label: row.cells for row in tied.rows} == {
+        "learning_rate": ("0.0099", "0.002", "0.003", "0.001", "0.005"),
+        "nats per token": ("* 4.1000", "4.2000", "4.7000", "5.2000", "diverged"),
+        "pruned after step": ("–", "–", "60", "20", "–"),
+    }
+
+
+def test_a_choice_near_the_end_of_a_range_is_doubted_and_the_rungs_are_told() -> None:
+    what, doubt = SECTION.remarks(halved())
+    assert "the same 5 settings drawn" in what
+    assert "3 went on after 30 % of the run, 2 went on after 60 % of the run" in what
+    assert "learning_rate 0.0099 is near 0.01, the largest tried" in doubt
+    assert "1 of 5 settings diverged" in doubt, "those that were pruned did not"
+
+
+def test_a_setting_of_one_variant_alone_is_not_tuned_for_the_others() -> None:
+    own = Axis(key="training.output_learning_rate_factor", label="output", values=[1, 2], variants=["untied"])
+    assert COMPARED.tuning is not None
+    tied, untied = COMPARED.tuning.variants
+    changed = untied.model_copy(update={"settings": {**untied.settings, own.key: 2}})
+    tuning = COMPARED.tuning.model_copy(update={"axes": [*AXES, own], "variants": [tied, changed]})
+    assert tuned_rows(COMPARED.model_copy(update={"tuning": tuning}))["tuned output"] == ("not tuned", "2")

@@ -9,9 +9,10 @@ from tiedlm.comparison.parts.choice import choose
 from tiedlm.comparison.parts.document import PartsComparison
 from tiedlm.comparison.parts.question import Part, PartsQuestion
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.experiment.carry_out import carry_out_each, unfinished_runs
+from tiedlm.experiment.carry_out import unfinished_runs
 from tiedlm.experiment.expand import expand, tune_and_expand
 from tiedlm.experiment.parts import Parts, plan_judging, plan_parts
+from tiedlm.experiment.series import carry_out_each
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunResult

@@ -16,8 +16,13 @@ _BASES = {
 }
 
 
-def render_dry_run(runs: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], console: Console) -> None:
-    """Print the runs of a plan and what they will take; `runs` and `totals` as in the JSON of `--dry-run`."""
+def render_dry_run(
+    runs: Sequence[Mapping[str, Any]],
+    totals: Mapping[str, Any],
+    console: Console,
+    tuning: Mapping[str, Any] | None = None,
+) -> None:
+    """Print the runs of a plan and what they will take; `runs`, `totals`, `tuning` as in the JSON of `--dry-run`."""
     writer = TerminalWriter(console)
     trials = [run for run in runs if run["trial_of"] is not None]
     if trials:
@@ -26,7 +31,7 @@ def render_dry_run(runs: Sequence[Mapping[str, Any]], totals: Mapping[str, Any],
     _render_runs([run for run in runs if run["trial_of"] is None], writer)
     writer.paragraph(_how_many(totals["runs"], totals["to_do"]))
     writer.paragraphs(_totals_in_words(totals))
-    writer.paragraphs(_about_trials(trials, runs))
+    writer.paragraphs(_about_trials(trials, runs, tuning))
     writer.paragraphs(_about_judging(trials, runs))
     writer.paragraph(
         f"Memory is the peak of a training step as predicted{_where(runs)}, without what kernels take for themselves. "
@@ -106,15 +111,23 @@ def _trial_table(trials: Sequence[Mapping[str, Any]]) -> Table:
     return Table(names, tuple(rows), names_as="lines", title="Trials")
 
 
-def _about_trials(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if not trials:
+def _about_trials(
+    trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]], tuning: Mapping[str, Any] | None
+) -> Iterator[str]:
+    if not trials or tuning is None:
         return
-    tokens = [run["tokens"] for run in trials]
-    size = "" if None in tokens else f" of {numbers.count(sum(tokens))} tokens in all"
-    if len(trials) == 1:
-        yield f"One of them is a trial{size.removesuffix(' in all')}; its weights are not kept."
-    else:
-        yield f"{len(trials)} of them are trials{size}; their weights are not kept."
+    size = " of unknown length"
+    if tuning["tokens"] is not None:
+        share = "" if tuning["share"] is None else f", {100 * tuning['share']:.0f} % of the plan"
+        size = f" of {numbers.count(tuning['steps'])} steps and {numbers.count(tuning['tokens'])} tokens in all{share}"
+    factors = [(tuning[what], what.removesuffix("s")) for what in ("settings", "variants", "seeds")]
+    product = " x ".join(f"{number} {what}{'s' if number > 1 else ''}" for number, what in factors)
+    which = "One of them is a trial" if len(trials) == 1 else f"{len(trials)} of them are trials"
+    yield f"{which} ({product}){size}; {'its' if len(trials) == 1 else 'their'} weights are not kept."
+    if tuning["entrants"]:
+        yield f"{_rungs_in_words(tuning)} That is as much as {tuning['whole_runs']:.3g} whole runs."
+    if tuning["method"] == "tpe":
+        yield "All but the first settings hang on what others come to; until then drawn ones stand for them."
     if any(run["state"] == "waits" for run in runs):
         yield "The others wait for the settings that these choose, and are shown with the first of them."
 
@@ -127,6 +140,13 @@ def _about_judging(trials: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[s
             f"{len(waiting)} of them judge the best recipe of each variant, which the others choose; they are shown "
             "with the first recipe."
         )
+
+
+def _rungs_in_words(tuning: Mapping[str, Any]) -> str:
+    """ "Of the 27 settings of a variant 9 go on after 20 % of a run, 3 after 60 %." """
+    going_on = zip(tuning["entrants"][1:], tuning["shares"], strict=False)
+    parts = [f"{num} go on after {100 * share:.3g} %" for num, share in going_on]
+    return f"Of the {tuning['settings']} settings of a variant {', '.join(parts)} of a run."
 
 
 def _size_table(runs: Sequence[Mapping[str, Any]]) -> Table | None:

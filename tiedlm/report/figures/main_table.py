@@ -8,7 +8,7 @@ from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.contrast import Difference
 from tiedlm.comparison.variant_summary import Saving, VariantSummary
 from tiedlm.comparison.verdict import seeds_in_words
-from tiedlm.experiment.tuning import Axis, Tuning
+from tiedlm.experiment.tuning import Tuning
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.cells import (
     Cell,
@@ -66,16 +66,16 @@ def speed_row(variants: Sequence[VariantSummary]) -> Row:
 def tuned_rows(tuning: Tuning | None, variants: Sequence[VariantSummary]) -> Iterator[Row]:
     """The chosen value of each tuned setting, as a config writes it; nothing where nothing was tuned."""
     if tuning:
-        for axis in tuning.axes:
-            yield variant_row(f"tuned {axis.label}", variants, partial(_tuned_cell, tuning, axis))
+        for key, label in dict.fromkeys((axis.key, axis.label) for axis in tuning.axes):
+            yield variant_row(f"tuned {label}", variants, partial(_tuned_cell, tuning, key))
 
 
-def _tuned_cell(tuning: Tuning, axis: Axis, variant: VariantSummary) -> Shown:
+def _tuned_cell(tuning: Tuning, key: str, variant: VariantSummary) -> Shown:
     """A variant that the plan added has the settings of the variant that it was made of."""
     tuned = tuning.of(variant.added.of if variant.added else variant.name)
-    if tuned is None:
+    if tuned is None or key not in tuned.settings:
         return Absence("not tuned", short="not tuned")
-    value = tuned.settings[axis.key]
+    value = tuned.settings[key]
     return value if isinstance(value, str) else json.dumps(value)
 
 

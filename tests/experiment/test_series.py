@@ -10,12 +10,12 @@ import pytest
 
 from tests.support.clock import Clock
 from tests.support.in_process import in_this_process
-from tests.support.small_runs import Heard, carry_out, shared_cache, small_experiment
+from tests.support.small_runs import Heard, carry_out, carry_out_to, shared_cache, small_experiment
 from tiedlm.comparison.compare import compare
 from tiedlm.errors import Interrupted
-from tiedlm.experiment.carry_out import carry_out_each
 from tiedlm.experiment.plan import plan
 from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.series import Portion, Series, carry_out_each
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.time_left import Ahead
@@ -91,3 +91,28 @@ def test_a_run_is_told_how_many_come_after_it_and_what_those_before_it_took(
     monkeypatch.setattr("tiedlm.experiment.carry_out.run_in_child", run_for_a_while)
     assert len(list(carry_out_each(runs, runs, cache_dir=shared_cache(), later=5, clock=clock))) == 4
     assert told == [(8, None), (7, None), (6, 20.0), (5, 30.0)]
+
+
+def test_what_comes_after_a_part_of_a_run_is_counted_in_parts_of_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fifth in 4 seconds, so 20 for a whole one; before two fifths, one and a half whole ones are 3.75 such parts."""
+    (run,) = plan(small_experiment(tmp_path), tmp_path / "runs")[:1]
+    clock, told = Clock(), list[Ahead]()
+
+    def pause(run: Run, *, ahead: Ahead, until: float, **_: Any) -> None:
+        told.append(ahead)
+        clock.now += 4
+        carry_out_to(run, until)
+
+    monkeypatch.setattr("tiedlm.experiment.carry_out.run_in_child", pause)
+    heard = Heard()
+    series = Series(5, cache_dir=shared_cache(), talk=heard, what="trial ", clock=clock)
+    series.carry_out(Portion(run, 0, 0.2), [run], later=2)
+    series.carry_out(Portion(run, 0.2, 0.6), [run], later=1.5)
+    first, second = told
+    assert first.num_runs == pytest.approx(10) and first.seconds_each is None
+    assert second.num_runs == pytest.approx(3.75) and second.seconds_each == pytest.approx(8)
+    for line, number, step in zip(heard.lines, ("1/5", "2/5"), (2, 4), strict=True):
+        pattern = rf"\[trial {number}\] tied seed 0: validation perplexity [\d,.]+ after step {step} in 00:04"
+        assert re.fullmatch(pattern, line), line

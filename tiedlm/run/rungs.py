@@ -1,0 +1,76 @@
+"""rungs.json: a run that pauses on the way, to be held against others at the same step. Free of torch.
+
+A rung is a part of a run's steps. At each one the run saves its state, scores the validation split and ends; it goes on
+from there, or is pruned and does not.
+"""
+
+import math
+
+from tiedlm.config.base import Config
+from tiedlm.files import write_atomic
+from tiedlm.run.config import RunConfig
+from tiedlm.run.folder import RunFolder, parse_record, to_json
+
+
+class RungScore(Config):
+    """The validation split scored after `step`, the first with `share` of the run done.
+
+    `nll` is a float64 sum in nats over all `tokens` targets.
+    """
+
+    step: int
+    share: float
+    nll: float
+    tokens: int
+
+
+class RungRecord(Config):
+    """The scores of a run at its rungs, by step; `pruned_at_step` is the last of them where it did not go on."""
+
+    variant: str
+    seed: int
+    scores: list[RungScore]
+    pruned_at_step: int | None = None
+
+    def at(self, share: float) -> RungScore | None:
+        """The score of a rung."""
+        return next((score for score in self.scores if math.isclose(score.share, share)), None)
+
+    def with_score(self, score: RungScore) -> "RungRecord":
+        """With one more score, the last; whatever was pruned goes on. Later ones, of an earlier try, are dropped."""
+        before = [each for each in self.scores if each.step < score.step]
+        return self.model_copy(update={"scores": [*before, score], "pruned_at_step": None})
+
+
+def rung_step(share: float, num_steps: int) -> int:
+    """The step after which `share` of a run is done, rounded up."""
+    return math.ceil(round(share * num_steps, 6))  # 0.6 x 150 is a little more than 90
+
+
+def read_rungs(folder: RunFolder) -> RungRecord | None:
+    """The scores of a run that pauses on the way, if it has reached its first rung; raises RunError("corrupt")."""
+    file = folder.rungs_file
+    return parse_record(file.read_bytes(), file, RungRecord) if file.is_file() else None
+
+
+def reach_rung(folder: RunFolder, config: RunConfig, score: RungScore) -> None:
+    """Write down the score of a rung; raises RunError("disk")."""
+    record = read_rungs(folder) or RungRecord(variant=config.variant, seed=config.seed, scores=[])
+    _write(folder, record.with_score(score))
+    folder.failure_file.unlink(missing_ok=True)  # of an earlier try
+
+
+def prune(folder: RunFolder) -> None:
+    """Write down that a run does not go on from the last rung it reached, and remove its weights.
+
+    Raises RunError("disk").
+    """
+    record = read_rungs(folder)
+    assert record is not None
+    if record.pruned_at_step is None:
+        _write(folder, record.model_copy(update={"pruned_at_step": record.scores[-1].step}))
+    folder.drop_checkpoints()
+
+
+def _write(folder: RunFolder, record: RungRecord) -> None:
+    write_atomic(folder.rungs_file, to_json(record.model_dump(mode="json")))
