@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiedlm.checkpoints.refusal import unreadable
+from tiedlm.errors import ConfigError
 
 
 def mapping_of(text: bytes, place: str) -> dict[str, Any]:
@@ -19,7 +20,9 @@ def mapping_of(text: bytes, place: str) -> dict[str, Any]:
         return found
 
     try:
-        value = json.loads(text, object_pairs_hook=unique)
+        value = json.loads(text.decode(), object_pairs_hook=unique)
+    except ConfigError:
+        raise
     except RecursionError:
         raise unreadable(place, "is nested too deeply to be what it should be") from None
     except UnicodeDecodeError:
