@@ -122,7 +122,7 @@ def test_a_file_that_was_not_written_whole_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="4 bytes after its last tensor"):
         audit_path(folder)
     shard.unlink()
-    with pytest.raises(ConfigError, match="names 'model-00002-of-00003.safetensors', of 3 files: not there"):
+    with pytest.raises(ConfigError, match=r"names 'model-00002-of-00003.safetensors', of 3 files: not there"):
         audit_path(folder)
     (folder / "model.safetensors.index.json").unlink()
     with pytest.raises(ConfigError, match=r"model-00002-of-00003.safetensors is not there"):
@@ -144,7 +144,7 @@ def test_an_index_and_its_files_must_agree(tmp_path: Path) -> None:
     raw = json.loads(index.read_text())
     raw["weight_map"][OUTPUT] = raw["weight_map"][INPUT]
     index.write_text(json.dumps(raw))
-    with pytest.raises(ConfigError, match="its index says that 'lm_head.weight' is in"):
+    with pytest.raises(ConfigError, match=r"its index says that 'lm_head.weight' is in"):
         audit_path(folder)
     for wrong in ({}, {"weight_map": []}, {"weight_map": {}}):
         index.write_text(json.dumps(wrong))
@@ -236,7 +236,7 @@ def test_a_link_to_nothing_and_a_folder_in_place_of_a_file_are_told(tmp_path: Pa
     plant(tmp_path, llama(True), "input")
     (tmp_path / "model.safetensors").unlink()
     (tmp_path / "model.safetensors").symlink_to(tmp_path / "gone")
-    with pytest.raises(ConfigError, match="is a link to .*gone, which is not there"):
+    with pytest.raises(ConfigError, match=r"is a link to .*gone, which is not there"):
         audit_path(tmp_path)
     (tmp_path / "model.safetensors").unlink()
     (tmp_path / "model.safetensors").mkdir()

@@ -1,6 +1,5 @@
 """A checkpoint on the Hugging Face hub, of which only those parts are transferred that are read. Free of torch."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +11,6 @@ from tiedlm.errors import ConfigError
 from tiedlm.talk import Talk
 
 Answer = TypeVar("Answer")
-_ID = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?", flags=re.ASCII)
 
 
 class Transferred:
@@ -63,11 +61,6 @@ class HubFile:
         if len(found) != length:
             raise unreadable(self.name, f"the server sent {len(found):,} bytes of {length:,}: try again")
         return found
-
-
-def is_id(text: str) -> bool:
-    """Whether a text could be the id of a model: `name` or `namespace/name`."""
-    return _ID.fullmatch(text) is not None and ".." not in text and "--" not in text
 
 
 def open_model(model_id: str, revision: str | None, transferred: Transferred, talk: Talk) -> CheckpointFiles:

@@ -7,9 +7,10 @@ from typing import Any
 
 from tiedlm.checkpoints.audit import Audit, audit_files, audit_path, compare_pair
 from tiedlm.checkpoints.byte_source import LocalFile
+from tiedlm.checkpoints.checkpoint_files import kind_of_file
 from tiedlm.checkpoints.findings import Finding
-from tiedlm.checkpoints.hub_model import Transferred, is_id, open_model
 from tiedlm.checkpoints.matrix_names import StoredPair, find_pair
+from tiedlm.checkpoints.model_id import is_id
 from tiedlm.checkpoints.refusal import unreadable
 from tiedlm.checkpoints.safetensors_header import read_header
 from tiedlm.checkpoints.verdict import Verdict
@@ -66,7 +67,9 @@ def _together(errors: Sequence[ConfigError]) -> ConfigError:
 
 def _audit(given: str, sample: int | None, revision: str | None, talk: Talk) -> Iterator[Audit]:
     path = user_path(given)
-    if not path.exists() and is_id(given):
+    if not path.exists() and is_id(given) and kind_of_file(given) is None:
+        from tiedlm.checkpoints.hub_model import Transferred, open_model
+
         transferred = Transferred()
         found = audit_files(open_model(given, revision, transferred, talk), sample)
         yield replace(found, path=given, transferred_bytes=transferred.num_bytes)
