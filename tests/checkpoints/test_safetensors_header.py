@@ -146,8 +146,8 @@ def test_an_index_and_its_files_must_agree(tmp_path: Path) -> None:
     index.write_text(json.dumps(raw))
     with pytest.raises(ConfigError, match=r"its index says that 'lm_head.weight' is in"):
         audit_path(folder)
-    for wrong in ({}, {"weight_map": []}, {"weight_map": {}}):
-        index.write_text(json.dumps(wrong))
+    for wrong in ("{}", '{"weight_map": []}', '{"weight_map": {}}'):
+        index.write_text(wrong)
         with pytest.raises(ConfigError, match="has no weight_map"):
             audit_path(folder)
 

@@ -114,9 +114,7 @@ def compare_pair(pair: StoredPair, sample: int | None) -> Comparison | None:
 def _of_config(place: str, flag: TieFlag, pair: StoredPair, comparison: Comparison | None) -> Audit:
     findings = [*of_flag(flag, pair, comparison)]
     for value in sorted({flag.in_v5, *([] if flag.in_v4 is None else [flag.in_v4])}):
-        for finding in of_bytes(value, pair, comparison):
-            if finding.kind not in {each.kind for each in findings}:
-                findings.append(finding)
+        findings.extend(of_bytes(value, pair, comparison, flag))
     loaders = {
         "transformers 4": in_transformers(4, flag.in_v4, pair, comparison),
         "transformers 5": in_transformers(5, flag.in_v5, pair, comparison),
@@ -136,9 +134,14 @@ def _of_names(pair: StoredPair) -> Iterator[Finding]:
 def _of_gguf(place: str, pair: StoredPair, comparison: Comparison | None) -> Audit:
     """A GGUF file has no flag: without output.weight the head is token_embd.weight."""
     is_tied = pair.output is None
-    findings = tuple(of_bytes(is_tied, pair, comparison))
-    loaders = {"llama.cpp": "tied" if is_tied else "two matrices"}
     verdict = judge(is_tied, pair, comparison)
+    if verdict == "untied_equal":
+        findings = (
+            Finding(verdict, "Both matrices are stored with equal values.", "Convert it again without the head."),
+        )
+    else:
+        findings = tuple(of_bytes(is_tied, pair, comparison))
+    loaders = {"llama.cpp": "tied" if is_tied else "two matrices"}
     return Audit(place, verdict, None, "GGUF has none", pair, comparison, findings, loaders)
 
 

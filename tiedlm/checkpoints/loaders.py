@@ -22,7 +22,9 @@ def in_transformers(version: int, flag: bool | None, pair: StoredPair, compariso
     if pair.input is None:
         if not flag:
             return "draws the input embedding at random, with a warning"
-        return "tied to the stored head" if version >= 5 else "fails (4.57): its input embedding has no values"
+        return (
+            "tied to the stored head" if version >= 5 else "opens with no values for either (4.57): the first use fails"
+        )
     if not flag:
         return "two matrices"
     assert comparison is not None

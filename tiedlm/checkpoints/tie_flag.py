@@ -47,19 +47,22 @@ class TieFlag:
         """Whether the two versions take it for different things."""
         return self.in_v4 is not None and self.in_v4 != self.in_v5
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all versions find one value, and none only by looking in another config."""
+        return self.where != "text_config" and not self.versions_differ
+
     def in_words(self) -> str:
-        """As a table shows it: the value and where it stands."""
-        value = {True: "true", False: "false", None: "absent"}[self.stated]
+        """As a table shows it: the value and where it stands; of an absent one, its default."""
+        value = word(self.stated)
         if self.where == "nowhere":
-            v4 = {True: "true", False: "false", None: "unknown there"}[self.in_v4]
-            v5 = "true" if self.in_v5 else "false"
-            return f"absent: {v5} by default" if v4 == v5 else f"absent: {v4} in v4, {v5} in v5"
-        return f"{value}, only in {self.text_key}" if self.where == "text_config" else value
+            return f"absent ({'differs' if self.versions_differ else word(self.in_v5)})"
+        return f"{value} ({self.text_key})" if self.where == "text_config" else value
 
 
 def read_flag(config: Mapping[str, Any], place: str) -> TieFlag:
     """The flag of a config.json; ConfigError with `place` where it is neither true nor false."""
-    model_type = _word(config.get("model_type"))
+    model_type = _text(config.get("model_type"))
     text_key = next((key for key in _TEXT_CONFIGS if isinstance(config.get(key), Mapping)), None)
     mine = _flag(config, KEY, place)
     if text_key is None:
@@ -68,7 +71,7 @@ def read_flag(config: Mapping[str, Any], place: str) -> TieFlag:
         return TieFlag(mine, "nowhere" if mine is None else "config", v4, v5, model_type, None, _private(config))
     text = config[text_key]
     inner = _flag(text, KEY, f"{place}, {text_key}")
-    in_v4 = default_in_v4(_word(text.get("model_type")) or model_type) if inner is None else inner
+    in_v4 = default_in_v4(_text(text.get("model_type")) or model_type) if inner is None else inner
     in_v5 = default_in_v5(model_type) if mine is None else mine
     if default_in_v4(model_type) is None:
         in_v4 = None
@@ -94,5 +97,10 @@ def _flag(config: Mapping[str, Any], key: str, place: str) -> bool | None:
     return value
 
 
-def _word(value: Any) -> str:
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def word(value: bool | None) -> str:
+    """A flag as config.json has it."""
+    return {True: "true", False: "false", None: "absent"}[value]
