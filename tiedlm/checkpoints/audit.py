@@ -135,14 +135,12 @@ def _of_gguf(place: str, pair: StoredPair, comparison: Comparison | None) -> Aud
     """A GGUF file has no flag: without output.weight the head is token_embd.weight."""
     is_tied = pair.output is None
     verdict = judge(is_tied, pair, comparison)
+    findings = [*of_bytes(is_tied, pair, comparison)]
     if verdict == "untied_equal":
-        findings = (
-            Finding(verdict, "Both matrices are stored with equal values.", "Convert it again without the head."),
-        )
-    else:
-        findings = tuple(of_bytes(is_tied, pair, comparison))
+        way_out = "Convert it again without the head."
+        findings = [Finding(verdict, "Both matrices are stored with equal values.", way_out)]
     loaders = {"llama.cpp": "tied" if is_tied else "two matrices"}
-    return Audit(place, verdict, None, "GGUF has none", pair, comparison, findings, loaders)
+    return Audit(place, verdict, None, "GGUF has none", pair, comparison, tuple(findings), loaders)
 
 
 def _without_config(place: str, pair: StoredPair, comparison: Comparison | None) -> Audit:
