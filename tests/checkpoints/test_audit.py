@@ -237,7 +237,13 @@ def test_an_adapter_is_told_from_a_model(tmp_path: Path) -> None:
     assert "changes the output embedding alone" in audit.findings[0].message
     lora = {"base_model.model.model.layers.0.q_proj.lora_A.weight": np.zeros((2, D), np.float32)}
     save_file(lora, tmp_path / "adapter_model.safetensors")
-    assert "changes neither embedding" in audit_path(tmp_path).findings[0].message
+    assert "changes neither embedding" in audit_path(tmp_path).notes[0]
+    pair = {f"base_model.model.{name}": tensor for name, tensor in tensors("equal").items()}
+    save_file(pair, tmp_path / "adapter_model.safetensors")
+    assert not audit_path(tmp_path).findings and "still one" in audit_path(tmp_path).notes[0]
+    pair = {f"base_model.model.{name}": tensor for name, tensor in tensors("unequal").items()}
+    save_file(pair, tmp_path / "adapter_model.safetensors")
+    assert "no longer one" in audit_path(tmp_path).findings[0].message
 
 
 def test_weights_without_a_config_are_not_guessed(tmp_path: Path) -> None:

@@ -93,9 +93,10 @@ def audit_files(files: CheckpointFiles, sample: int | None = None, weights: Weig
     comparison = compare_pair(pair, sample)
     if weights.kind == "gguf":
         return _of_gguf(files.place, pair, comparison)
-    adapted = adapter_findings(files, tensors)
+    adapted = adapter_findings(files, tensors, comparison)
     if adapted is not None:
-        return Audit(files.place, "unknown", None, "an adapter: that of its base counts", pair, comparison, adapted)
+        findings, notes = adapted
+        return Audit(files.place, "unknown", None, "that of the base", pair, comparison, findings, notes=notes)
     config = files.json("config.json")
     if config is None:
         return _without_config(files.place, pair, comparison)
