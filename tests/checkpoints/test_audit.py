@@ -1,5 +1,6 @@
 """The verdict on a checkpoint: every row of flag x what is stored, under every name, in every kind of file."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,27 @@ def test_a_pickle_that_would_run_code_is_refused_and_not_run(
     with pytest.raises(ConfigError, match="could run code, so it is not read"):
         audit_path(tmp_path)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_damaged_file_of_torch_is_refused_in_a_line_or_read(legacy: bool, tmp_path: Path) -> None:
+    draw, path = random.Random(0), tmp_path / "pytorch_model.bin"
+    write_config(tmp_path, llama(True))
+    weights = {name: torch.from_numpy(each) for name, each in tensors("unequal").items()}
+    torch.save(weights, path, _use_new_zipfile_serialization=not legacy)
+    sound = path.read_bytes()
+    num_refused = 0
+    for _ in range(100):
+        raw = bytearray(sound[: draw.choice([len(sound), draw.randrange(len(sound))])])
+        start = draw.randrange(max(len(raw) - 8, 1))
+        raw[start : start + 8] = draw.randbytes(draw.randrange(9))
+        path.write_bytes(raw)
+        try:
+            assert audit_path(tmp_path).verdict in ("conflict", "tied")
+        except ConfigError as error:
+            num_refused += 1
+            assert len(str(error).splitlines()) == 1
+    assert num_refused > 20
 
 
 def test_an_adapter_is_told_from_a_model(tmp_path: Path) -> None:

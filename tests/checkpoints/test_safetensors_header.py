@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 from tests.support.planted_checkpoints import INPUT, OUTPUT, D, V, llama, plant, plant_shards, tensors
 from tiedlm.checkpoints.audit import audit_path
 from tiedlm.checkpoints.byte_source import LocalFile
+from tiedlm.checkpoints.json_text import MOST_OBJECTS
 from tiedlm.checkpoints.safetensors_header import LONGEST_HEADER, read_header
 from tiedlm.errors import ConfigError
 
@@ -51,6 +52,7 @@ def test_a_sound_header_is_that_of_the_library(tmp_path: Path) -> None:
 
 
 FAULTS: dict[str, tuple[Header | str, str]] = {
+    "too many objects": ('{"a": [' + "{}," * (MOST_OBJECTS + 1) + "{}]}", "more than 1,000,000 objects"),
     "no object": ("[1, 2]", "must be a JSON object"),
     "no JSON": ('{"a": ', "is no JSON"),
     "no text": ('{"a\xff": 1}', "dtype|must be an object"),

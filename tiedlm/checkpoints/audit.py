@@ -140,6 +140,8 @@ def _of_gguf(place: str, pair: StoredPair, comparison: Comparison | None) -> Aud
     if verdict == "untied_equal":
         way_out = "Convert it again without the head."
         findings = [Finding(verdict, "Both matrices are stored with equal values.", way_out)]
+    elif verdict == "head_missing":
+        findings = [Finding(verdict, "Only output.weight is stored, without token_embd.weight.", "Convert it again.")]
     loaders = {"llama.cpp": "tied" if is_tied else "two matrices"}
     return Audit(place, verdict, None, "GGUF has none", pair, comparison, tuple(findings), loaders)
 

@@ -94,11 +94,11 @@ def _findings(pair: FoundPair, how: Relation, flag: bool | None) -> Iterator[Fin
         )
     elif flag and how in ("equal values", "different"):
         equal = "equal now, and a step parts them" if how == "equal values" else "different"
-        yield Finding(
-            "tie_lost",
-            f"The config says tied, and the two are separate parameters with values that are {equal}.",
-            "Call tie_weights() after loading or moving it, or set tie_word_embeddings to false.",
-        )
+        way_out = "Call tie_weights() after loading or moving it, or set tie_word_embeddings to false."
+        if wrapped:
+            way_out = "Have PEFT wrap them as one (ensure_weight_tying)."
+        message = f"The config says tied, and the two are separate parameters with values that are {equal}."
+        yield Finding("tie_lost", message, way_out)
     if flag is False and how in ("same parameter", "same storage"):
         yield Finding(
             "tied_against_flag",

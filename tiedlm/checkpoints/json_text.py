@@ -8,9 +8,15 @@ from typing import Any
 from tiedlm.checkpoints.refusal import unreadable
 from tiedlm.errors import ConfigError
 
+MOST_OBJECTS = 1_000_000
+_MOST_VALUES = 10 * MOST_OBJECTS
+"""Beyond these it is no checkpoint's, and would take gigabytes of memory and minutes to parse."""
+
 
 def mapping_of(text: bytes, place: str) -> dict[str, Any]:
     """The JSON object that `text` is; raises ConfigError with `place`."""
+    if text.count(b"{") > MOST_OBJECTS or text.count(b",") > _MOST_VALUES:
+        raise unreadable(place, f"holds more than {MOST_OBJECTS:,} objects or {_MOST_VALUES:,} values: not read")
 
     def unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
