@@ -2,29 +2,19 @@
 
 import copy
 import dataclasses
-import random
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 import tiedlm
-from tests.support.planted_modules import D, DetachedHead, Model, V, WithoutHead, ids
-from tests.support.tying_runs import tiny_model
+from tests.support.planted_modules import D, DetachedHead, Model, V, adam, ids
 from tiedlm.checkpoints.diagnosis import Diagnosis
-from tiedlm.errors import ConfigError
 
 
 def kinds(found: Diagnosis) -> list[str]:
     return [each.kind for each in found.findings]
-
-
-def adam(model: nn.Module, **keys: Any) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, **keys)
 
 
 def test_a_tied_module_is_one_parameter_that_two_paths_reach() -> None:
@@ -136,126 +126,6 @@ def test_an_optimizer_that_holds_one_memory_twice_does_update_it_twice() -> None
     torch.testing.assert_close(model.embed.weight.detach(), before - 0.1 * total)
 
 
-def test_transposed_and_viewed_memory_is_told() -> None:
-    table = nn.Parameter(torch.randn(V, D))
-    model = nn.Module()
-    model.register_parameter("table", table)
-    model.register_parameter("turned", nn.Parameter(table.data.T))
-    model.register_parameter("part", nn.Parameter(table.data[2:]))
-    model.register_parameter("other", nn.Parameter(table.data.clone()))
-    views = {
-        "turned": ("same storage", "transposed"),
-        "part": ("same storage", "viewed"),
-        "other": ("equal values", ""),
-    }
-    for name, expected in views.items():
-        found = tiedlm.diagnose(model, input="table", output=name, probe=False)
-        assert (found.relation, found.view) == expected
-
-
-def test_two_parts_of_one_memory_that_do_not_meet_are_different() -> None:
-    flat = torch.randn(2 * V, D)  # as FSDP keeps parameters
-    model = nn.Module()
-    model.register_parameter("first", nn.Parameter(flat[:V]))
-    model.register_parameter("second", nn.Parameter(flat[V:]))
-    assert tiedlm.diagnose(model, input="first", output="second", probe=False).relation == "different"
-
-
-def test_a_head_without_a_module_is_found_by_its_second_path() -> None:
-    found = tiedlm.diagnose(WithoutHead())
-    assert (found.output, found.relation, found.is_tied) == (None, "same parameter", True)
-    assert "the table also makes the scores" in str(found)
-
-
-class ByGuess(nn.Module):
-    """No getters: one table of positions, one of tokens, a head."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.positions, self.tokens, self.head = nn.Embedding(7, D), nn.Embedding(V, D), nn.Linear(D, V)
-
-    def forward(self, ids: Tensor) -> dict[str, Tensor]:
-        return {"logits": self.head(self.tokens(ids) + self.positions.weight[: ids.shape[1]])}
-
-
-def test_without_getters_the_two_of_one_vocabulary_are_taken_and_else_it_asks() -> None:
-    model = ByGuess()
-    found = tiedlm.diagnose(model)
-    assert found.output and (found.input.name, found.output.name) == ("tokens.weight", "head.weight")
-    assert found.gradient_paths is not None and found.gradient_paths.arrived == 2
-    model.positions = nn.Embedding(V, D)
-    with pytest.raises(ConfigError, match="name them by input= and output="):
-        tiedlm.diagnose(model)
-    for name in ("tokens", "tokens.weight", model.tokens, model.tokens.weight):
-        assert tiedlm.diagnose(model, input=name, output="head").input.name == "tokens.weight"
-    with pytest.raises(ConfigError, match="'nothing' is neither a module nor a parameter"):
-        tiedlm.diagnose(model, input="nothing", output="head")
-    with pytest.raises(ConfigError, match=r"no nn.Embedding"):
-        tiedlm.diagnose(nn.ReLU())
-    with pytest.raises(ConfigError, match=r"is no nn.Module"):
-        tiedlm.diagnose("model")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("probe", [True, False])
-def test_the_probe_leaves_no_trace(probe: bool) -> None:
-    model = Model()
-    model.dropout.eval()
-    called: list[str] = []
-    model.embed.weight.register_hook(lambda gradient: called.append("hook"))
-    model(ids()).sum().backward()
-    before = copy.deepcopy(model.state_dict())
-    assert called == ["hook"] and model.embed.weight.grad is not None
-    gradient, values = model.embed.weight.grad, model.embed.weight.grad.clone()
-    flags = [each.training for each in model.modules()]
-    states = torch.get_rng_state(), random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
-    versions = [parameter._version for parameter in model.parameters()]
-    tiedlm.diagnose(model, adam(model), probe=probe)
-    assert torch.equal(states[0], torch.get_rng_state()) and states[1] == random.getstate()
-    assert states[2] == np.random.get_state()[1].tolist()  # type: ignore[index]
-    assert model.embed.weight.grad is gradient and torch.equal(gradient, values)
-    assert flags == [each.training for each in model.modules()]
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-    assert versions == [parameter._version for parameter in model.parameters()]
-    assert called == ["hook"]
-    model(ids()).sum().backward()
-    assert called == ["hook", "hook"], "the hook is there again"
-
-
-def test_it_counts_under_no_grad_and_tells_why_it_cannot() -> None:
-    with torch.no_grad():
-        paths = tiedlm.diagnose(Model()).gradient_paths
-    assert paths is not None and paths.arrived == 2
-    model = Model()
-    model.embed.weight.requires_grad_(False)
-    paths = tiedlm.diagnose(model).gradient_paths
-    assert paths is not None and paths.problem == "both matrices are frozen"
-    model = Model()
-    model.register_module("norm", None)
-    paths = tiedlm.diagnose(model).gradient_paths
-    assert paths is not None and paths.problem.startswith("the forward pass failed (TypeError")
-
-
-def test_a_module_on_meta_is_counted_without_values() -> None:
-    found = tiedlm.diagnose(Model(device="meta"))
-    assert found.is_meta and found.relation == "same parameter" and not found.findings
-    assert found.gradient_paths is not None
-    assert (found.gradient_paths.input, found.gradient_paths.arrived) == (2, None)
-
-
-@pytest.mark.parametrize("tying", [{"type": "tied"}, {"type": "untied"}])
-def test_models_of_this_package_are_known(tying: dict[str, Any]) -> None:
-    found = tiedlm.diagnose(tiny_model(tying))
-    assert found.is_tied == (tying["type"] == "tied") and not found.findings
-    assert found.found_by == "the tying of the model"
-
-
-def test_wrappers_around_a_model_are_looked_through() -> None:
-    wrapper = nn.Module()
-    wrapper.module = Model()
-    found = tiedlm.diagnose(wrapper, probe=False)
-    assert found.is_tied and found.input.name == "module.embed.weight"
-
-
 class ModulesToSave(nn.Module):
     """As PEFT's wrapper of that name: the module as it was, and a copy that is trained in its place."""
 
@@ -277,31 +147,6 @@ def test_a_copy_that_peft_trains_unties_the_two() -> None:
     assert kinds(found) == ["adapter_on_one_side"] and found.relation == "equal values"
     assert found.output and found.output.name == "lm_head.modules_to_save.default.weight"
     assert found.output.adapter == "modules_to_save"
-
-
-@pytest.fixture
-def mesh(tmp_path: Path) -> Iterator[Any]:
-    """A mesh of this process alone."""
-    import torch.distributed as dist
-    from torch.distributed.device_mesh import init_device_mesh
-
-    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
-    try:
-        yield init_device_mesh("cpu", (1,))
-    finally:
-        dist.destroy_process_group()
-
-
-def test_of_distributed_matrices_the_parts_that_lie_here_are_compared(mesh: Any) -> None:
-    from torch.distributed.tensor import distribute_tensor
-
-    values = torch.randn(V, D)
-    model = nn.Module()
-    for name, tensor in (("first", values), ("equal", values.clone()), ("other", values + 1)):
-        model.register_parameter(name, nn.Parameter(distribute_tensor(tensor, mesh)))
-    equal, other = (tiedlm.diagnose(model, input="first", output=name, probe=False) for name in ("equal", "other"))
-    assert (equal.relation, other.relation) == ("equal values", "different")
-    assert equal.is_distributed and "DTensor" in str(equal)
 
 
 def test_it_is_frozen_and_says_all_in_words() -> None:

@@ -75,3 +75,7 @@ class WithoutHead(Model):
 
 def ids() -> Tensor:
     return torch.arange(6).reshape(2, 3)
+
+
+def adam(model: nn.Module, **keys: Any) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, **keys)
