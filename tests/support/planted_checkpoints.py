@@ -61,3 +61,11 @@ def plant_shards(folder: Path, stored: Stored, flag: bool) -> Path:
     index = {"metadata": {"total_size": sum(each.nbytes for each in found.values())}, "weight_map": weight_map}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
     return folder
+
+
+def plant_examples(folder: Path) -> None:
+    """The checkpoints that docs/audit.md shows."""
+    plant(folder / "models" / "base", llama(True), "input")
+    plant(folder / "models" / "tuned", llama(True), "unequal")
+    plant(folder / "models" / "merged", llama(False), "input")
+    plant(folder / "models" / "resaved", llama(True), "equal")

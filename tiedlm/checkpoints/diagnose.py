@@ -99,6 +99,13 @@ def _findings(pair: FoundPair, how: Relation, flag: bool | None) -> Iterator[Fin
             way_out = "Have PEFT wrap them as one (ensure_weight_tying)."
         message = f"The config says tied, and the two are separate parameters with values that are {equal}."
         yield Finding("tie_lost", message, way_out)
+    if flag is None and how == "equal values":
+        yield Finding(
+            "equal_values",
+            "The two are separate parameters with equal values: a tie was lost, or one is a copy of the other; a step "
+            "parts them.",
+            "Tie them again if they are to be one: head.weight = embedding.weight.",
+        )
     if flag is False and how in ("same parameter", "same storage"):
         yield Finding(
             "tied_against_flag",

@@ -111,7 +111,8 @@ class Diagnosis:
         yield "found by", self.found_by
         if self.flag is not None:
             yield "config", f"tie_word_embeddings: {word(self.flag)}"
-        yield "state_dict", "; ".join(map(" = ".join, self.stored_twice)) or "each key is a memory of its own"
+        groups = "; ".join(map(" = ".join, self.stored_twice))
+        yield "state_dict", f"one memory: {groups}" if groups else "each key is a memory of its own"
         if self.gradient_paths is not None:
             yield "gradient paths", self._paths_in_words(self.gradient_paths)
         for use in self.optimizer or ():
