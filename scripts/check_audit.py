@@ -1,12 +1,15 @@
 """`tiedlm audit` beside the installed transformers, of version 4 or 5. Called by `check_audit`.
 
-Three things are checked. The defaults of `tie_word_embeddings` that the audit has for families with an absent flag are
-those of the config classes. What `save_pretrained` writes of tiny models of six families, tied and untied, gets that
-verdict. And each case of flag and stored matrices is opened with the library: whether the two are one afterwards, and
-whose values they have, must be what the audit says of this version. Exit code 1 where anything differs.
+Four things are checked. The defaults of `tie_word_embeddings` that the audit has for families with an absent flag are
+those of the config classes. Composite configs make of a flag at their top and one in their text config what the audit
+says. What `save_pretrained` writes of tiny models of seven families, tied and untied, gets that verdict. And each case
+of flag and stored matrices is opened with the library: whether the two are one afterwards, and whose values they have,
+must be what the audit says of this version. Exit code 1 where anything differs.
 """
 # ruff: noqa: T201 (its output is what it prints)
 
+import copy
+import itertools
 import json
 import os
 import sys
@@ -22,10 +25,14 @@ import transformers
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+)
 
 from tiedlm.checkpoints.audit import audit_path
 from tiedlm.checkpoints.class_defaults import default_in_v4, default_in_v5
+from tiedlm.checkpoints.tie_flag import KEY, read_flag
 
 VERSION = int(transformers.__version__.partition(".")[0])
 SIZES = {
@@ -54,17 +61,49 @@ def config_of(family: str, **more: Any) -> Any:
     return AutoConfig.for_model(family, **sizes, **more)
 
 
+def _classes() -> Iterator[tuple[str, Any]]:
+    """The config classes of causal and image-text models, and of the text models inside them."""
+    for family in sorted({*MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, *MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES}):
+        config = CONFIG_MAPPING[family]
+        yield family, config
+        inner = (getattr(config, "sub_configs", None) or {}).get("text_config")
+        if getattr(inner, "model_type", ""):
+            yield inner.model_type, inner
+
+
 def differing_defaults() -> Iterator[str]:
     """The families whose class has another default than the audit says."""
     ours = default_in_v5 if VERSION >= 5 else default_in_v4
-    for family in sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES):
+    for family, config in _classes():
         try:
-            theirs = getattr(CONFIG_MAPPING[family](), "tie_word_embeddings", False)
+            theirs = getattr(config(), "tie_word_embeddings", False)
         except Exception as error:  # noqa: BLE001 (some cannot be made without arguments)
             print(f"  {family} has no default config ({type(error).__name__})")
             continue
         if bool(theirs) is not ours(family):
             yield f"{family}: the class has {theirs}, the audit {ours(family)}"
+
+
+def differing_composites() -> Iterator[str]:
+    """The composite configs that make another flag of what they and their text config say than the audit does."""
+    for family, config in _classes():
+        try:
+            raw = config().to_dict()
+        except Exception:  # noqa: BLE001 (named above)
+            continue
+        if not isinstance(raw.get("text_config"), dict):
+            continue
+        for top, text in itertools.product((True, False, None), repeat=2):
+            inner = {key: value for key, value in raw["text_config"].items() if key != KEY}
+            outer = {key: value for key, value in raw.items() if key != KEY} | {"text_config": inner}
+            for place, value in ((outer, top), (inner, text)):
+                place.update({} if value is None else {KEY: value})
+            ours = read_flag(outer, family)
+            made = config.from_dict(copy.deepcopy(outer))
+            theirs = getattr(made if VERSION >= 5 else made.get_text_config(decoder=True), KEY, None)
+            said = ours.in_v5 if VERSION >= 5 else ours.in_v4
+            if said is not None and bool(theirs) is not said:
+                yield f"{family}, {KEY} {top} at the top and {text} in text_config: it takes {theirs}, the audit {said}"
 
 
 def wrong_verdicts(folder: Path) -> Iterator[str]:
@@ -151,7 +190,12 @@ def main() -> int:
     transformers.utils.logging.disable_progress_bar()
     print(f"transformers {transformers.__version__}")
     with tempfile.TemporaryDirectory() as folder:
-        wrong = [*differing_defaults(), *wrong_verdicts(Path(folder)), *differing_openings(Path(folder))]
+        wrong = [
+            *differing_defaults(),
+            *differing_composites(),
+            *wrong_verdicts(Path(folder)),
+            *differing_openings(Path(folder)),
+        ]
     print("\n".join(wrong) or "all as the audit says")
     return 1 if wrong else 0
 

@@ -79,16 +79,23 @@ def test_an_absent_flag_of_a_class_that_comes_with_its_checkpoint_differs_betwee
 
 
 def test_a_flag_inside_the_text_config_alone_hangs_on_the_version(tmp_path: Path) -> None:
-    config = {"model_type": "llava", "text_config": {"model_type": "llama", "tie_word_embeddings": True}}
+    config = {"model_type": "aria", "text_config": {"model_type": "llama", "tie_word_embeddings": True}}
     audit = audit_path(plant(tmp_path, config, "input"))
     assert audit.verdict == "composite" and kinds(audit)[0] == "composite"
     assert audit.loaders["transformers 4"] == "tied to the stored input embedding"
     assert audit.loaders["transformers 5"].startswith("draws the head at random")
 
 
+def test_some_composite_configs_look_into_the_text_config_in_both_versions(tmp_path: Path) -> None:
+    config = {"model_type": "llava", "text_config": {"model_type": "llama", "tie_word_embeddings": True}}
+    audit = audit_path(plant(tmp_path, config, "input"))
+    assert (audit.verdict, kinds(audit)) == ("composite", ["composite"])
+    assert audit.loaders["transformers 5"] == "tied to the stored input embedding"
+
+
 def test_a_composite_config_that_says_the_same_twice_is_plain(tmp_path: Path) -> None:
     text = {"model_type": "llama", "tie_word_embeddings": True}
-    config = {"model_type": "llava", "tie_word_embeddings": True, "text_config": text}
+    config = {"model_type": "aria", "tie_word_embeddings": True, "text_config": text}
     assert audit_path(plant(tmp_path / "same", config, "input")).verdict == "tied"
     config["tie_word_embeddings"] = False
     audit = audit_path(plant(tmp_path / "other", config, "input"))

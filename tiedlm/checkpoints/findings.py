@@ -121,7 +121,10 @@ def _composite(flag: TieFlag) -> str:
         "both": f"differs between the top ({word(flag.stated)}) and {flag.text_key}",
         "nowhere": "is absent",
     }[flag.where]
-    v5 = f"{word(flag.in_v5)} from the {'class default' if flag.where in ('text_config', 'nowhere') else 'top'}"
+    source = "the class default" if flag.where in ("text_config", "nowhere") else "the top"
+    if flag.in_v5 and flag.where != "nowhere" and not (flag.where != "text_config" and flag.stated):
+        source = f"{flag.text_key} or the class default" if flag.where == "text_config" else flag.text_key or source
+    v5 = f"{word(flag.in_v5)} from {source}"
     return f"The flag {where}: transformers 4 {v4}, transformers 5 takes {v5}."
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tiedlm.checkpoints.stored_tensor import StoredTensor, Tensors
 
-_INPUT = r"embed_tokens|wte|embed_in|tok_embeddings|word_embeddings|token_embd"
+_INPUT = r"embed_tokens|wte|embed_in|tok_embeddings|word_embeddings|token_embd|shared"
 _OUTPUT = r"lm_head|embed_out|output"
 _WRAPPED = r"(?:\.(?:base_layer|original_module|modules_to_save(?:\.\w+)?|_fsdp_wrapped_module|_orig_mod))*"
 """What PEFT, FSDP and compile put between a module and its weight."""

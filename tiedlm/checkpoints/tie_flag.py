@@ -1,14 +1,15 @@
 """What config.json says of tying, and what each version of transformers makes of it. Free of torch.
 
 transformers 4 asks the config of the text model inside a composite one, transformers 5 the config of the model that
-holds the head. An absent flag is the default of the config's class (class_defaults.py).
+holds the head, which in some families looks into the text config too. An absent flag is the default of the config's
+class (class_defaults.py).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tiedlm.checkpoints.class_defaults import default_in_v4, default_in_v5
+from tiedlm.checkpoints.class_defaults import composite_in_v4, composite_in_v5, default_in_v4, default_in_v5
 from tiedlm.checkpoints.json_text import shown
 from tiedlm.checkpoints.refusal import unreadable
 
@@ -71,10 +72,11 @@ def read_flag(config: Mapping[str, Any], place: str) -> TieFlag:
         return TieFlag(mine, "nowhere" if mine is None else "config", v4, v5, model_type, None, _private(config))
     text = config[text_key]
     inner = _flag(text, KEY, f"{place}, {text_key}")
-    in_v4 = default_in_v4(_text(text.get("model_type")) or model_type) if inner is None else inner
-    in_v5 = default_in_v5(model_type) if mine is None else mine
-    if default_in_v4(model_type) is None:
-        in_v4 = None
+    text_type = _text(text.get("model_type"))
+    of_v4 = default_in_v4(text_type or model_type) if inner is None else inner
+    in_v4 = composite_in_v4(model_type, mine, of_v4)
+    of_text = default_in_v5(text_type) if inner is None else inner
+    in_v5 = composite_in_v5(model_type, mine, of_text)
     where: Where = "both" if None not in (mine, inner) else "config" if inner is None else "text_config"
     if mine is None and inner is None:
         where = "nowhere"

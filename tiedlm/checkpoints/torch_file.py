@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,12 @@ class TensorBytes:
     is_remote = False
 
     def __init__(self, tensor: Tensor, name: str) -> None:
-        self._bytes = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+        self._tensor = tensor
         self.name = name
+
+    @cached_property
+    def _bytes(self) -> Tensor:
+        return self._tensor.detach().contiguous().reshape(-1).view(torch.uint8)
 
     def size(self) -> int:
         return len(self._bytes)
