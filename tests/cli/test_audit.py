@@ -47,6 +47,8 @@ def test_what_cannot_be_read_is_exit_2_and_hides_nothing_else(
 ) -> None:
     error = document(capsys, "nowhere/at/all", code=2)["error"]
     assert error == {"kind": "config", "key": None, "message": "nowhere/at/all: no such file or folder"}
+    both = document(capsys, "tied", "nowhere/at/all", code=2)
+    assert [len(both["models"]), both["errors"]] == [1, ["nowhere/at/all: no such file or folder"]]
     assert main(["audit", "tied", "nowhere/at/all"]) == 2
     out, err = capsys.readouterr()
     assert out.startswith("tied: tied\n")

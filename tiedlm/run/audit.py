@@ -43,7 +43,8 @@ class Audited:
 
     def document(self) -> dict[str, Any]:
         """As `tiedlm audit --json` prints it."""
-        return {"models": [audit.document() for audit in self.audits]}
+        models = [audit.document() for audit in self.audits]
+        return {"models": models, "errors": [str(error) for error in self.errors]}
 
 
 def audit_all(paths: Sequence[str], *, sample: int | None, revision: str | None, talk: Talk) -> Audited:
