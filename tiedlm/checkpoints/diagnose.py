@@ -1,15 +1,14 @@
 """`tiedlm.diagnose`: is this module tied, will it stay so, and does training treat it as one?"""
 
-from collections.abc import Iterator
 from typing import Any
 
 from torch import nn
 
 from tiedlm.checkpoints.diagnosis import Diagnosis, GradientPaths, Matrix, Relation
-from tiedlm.checkpoints.embedding_modules import Found, FoundPair, Named, find_embeddings, unwrapped
-from tiedlm.checkpoints.findings import Finding
+from tiedlm.checkpoints.embedding_modules import Found, Named, find_embeddings, unwrapped
 from tiedlm.checkpoints.gradient_probe import probe_gradients
 from tiedlm.checkpoints.memory_sharing import is_dtensor, relation, stored_twice, view_of
+from tiedlm.checkpoints.module_findings import of_parameters, of_paths
 from tiedlm.checkpoints.optimizer_use import optimizer_findings, uses_of
 from tiedlm.errors import ConfigError, Problem
 
@@ -38,7 +37,7 @@ def diagnose(
     how = _of_one(paths) if second is None else relation(first, second)
     flag = _flag(module)
     uses = None if optimizer is None else tuple(uses_of(optimizer, first, second))
-    findings = [*_findings(pair, how, flag), *_findings_of_paths(pair, how, paths)]
+    findings = [*of_parameters(pair, how, flag), *of_paths(pair, how, paths)]
     if optimizer is not None and uses is not None:
         matrices = [first] if second is None or second is first else [first, second]
         findings.extend(optimizer_findings(uses, optimizer, module, matrices, how == "same storage"))
@@ -78,69 +77,3 @@ def _flag(module: nn.Module) -> bool | None:
         if isinstance(flag, bool):
             return flag
     return None
-
-
-def _findings(pair: FoundPair, how: Relation, flag: bool | None) -> Iterator[Finding]:
-    """What config, parameters and wrappers say of each other."""
-    adapters = {side: found.adapter for side, found in (("input", pair.input), ("output", pair.output)) if found}
-    wrapped = {side: adapter for side, adapter in adapters.items() if adapter}
-    if len(wrapped) == 1 and (flag or how in ("same parameter", "same storage")):
-        ((side, adapter),) = wrapped.items()
-        yield Finding(
-            "adapter_on_one_side",
-            f"What is trained by {adapter} changes the {side} embedding alone: the two are no longer one, and merging "
-            "writes it into both or neither.",
-            "Wrap both (ensure_weight_tying in PEFT), or untie first.",
-        )
-    elif flag and how in ("equal values", "different"):
-        equal = "equal now, and a step parts them" if how == "equal values" else "different"
-        way_out = "Call tie_weights() after loading or moving it, or set tie_word_embeddings to false."
-        if wrapped:
-            way_out = "Have PEFT wrap them as one (ensure_weight_tying)."
-        message = f"The config says tied, and the two are separate parameters with values that are {equal}."
-        yield Finding("tie_lost", message, way_out)
-    if flag is None and how == "equal values":
-        yield Finding(
-            "equal_values",
-            "The two are separate parameters with equal values: a tie was lost, or one is a copy of the other; a step "
-            "parts them.",
-            "Tie them again if they are to be one: head.weight = embedding.weight.",
-        )
-    if flag is False and how in ("same parameter", "same storage"):
-        yield Finding(
-            "tied_against_flag",
-            "The config says untied, and the two are one memory: what is saved will have one matrix or two equal ones.",
-            "Set tie_word_embeddings to true, or give the head a copy.",
-        )
-    if how == "same storage":
-        yield Finding(
-            "shared_storage",
-            "Two parameters are laid over one memory: an optimizer takes them for two, and moving, casting or loading "
-            "the module parts them.",
-            "Tie the parameter, not the data: head.weight = embedding.weight.",
-        )
-    if how == "not known" and pair.output is not None:
-        yield Finding(
-            "meta", "The two are separate parameters on the meta device: values will be given to each of them.",
-            "Tie them again after materializing.",
-        )  # fmt: skip
-
-
-def _findings_of_paths(pair: FoundPair, how: Relation, paths: GradientPaths | None) -> Iterator[Finding]:
-    if paths is None or paths.problem:
-        return
-    trained = [found for found in (pair.input, pair.output) if found is not None and found.weight.requires_grad]
-    if how == "same parameter" and trained:
-        reached = paths.input if paths.arrived is None else paths.arrived
-        if reached is not None and reached < 2:
-            came = "along one path only: one of its two uses trains it" if reached else "along no path"
-            message = f"The matrix is shared, but a gradient reaches it {came}."
-            yield Finding("one_path", message, "Look for detach(), no_grad() or .data at the other use.")
-        return
-    counts = {"input": paths.input, "output": paths.output}
-    for side, found in (("input", pair.input), ("output", pair.output)):
-        if found is not None and found.weight.requires_grad and counts[side] == 0:
-            yield Finding(
-                "no_gradient", f"No gradient reaches the {side} embedding, though it is to be trained.",
-                "Look for detach(), no_grad() or another matrix used in its place.",
-            )  # fmt: skip
