@@ -34,6 +34,7 @@ GROUPS = {
     },
     "Models": {
         "count-params": "Count parameters by part.",
+        "audit": "Say of checkpoints whether they are tied.",
     },
     "Configs": {
         "configs": "List, show, copy or explain configs.",

@@ -13,6 +13,7 @@ import pytest
 from cli.app import run
 from tests.support.finished_runs import store_run
 from tests.support.pages import PAGES, Command, page
+from tests.support.planted_checkpoints import plant_examples
 from tests.support.small_runs import carry_out, metrics
 from tiedlm.experiment.count_params import count_configs
 from tiedlm.experiment.plan import pick, plan
@@ -94,7 +95,7 @@ def config_of(command: Command) -> str:
 def is_shown_whole(command: Command) -> bool:
     """Whether what is shown below it hangs on nothing but the code."""
     is_refused = "".join(command.output[:1]).startswith("tiedlm: ")
-    return is_refused or is_of(command, "count-params", "configs") or "--dry-run" in command.words
+    return is_refused or is_of(command, "count-params", "configs", "audit") or "--dry-run" in command.words
 
 
 SHOWN = [command for command in COMMANDS if "".join(command.output).strip()]
@@ -106,10 +107,13 @@ def test_the_output_shown_is_what_it_prints(
 ) -> None:
     is_refused = command.output[0].startswith("tiedlm: ")
     monkeypatch.chdir(finished if is_refused else tmp_path)
+    if is_of(command, "audit"):
+        plant_examples(tmp_path)
     monkeypatch.setenv("TIEDLM_CACHE", str(tmp_path / "cache"))  # a text that is prepared changes what is said of it
     code = run([*command.words, *(ON_ANY_MACHINE if "--dry-run" in command.words else [])])
     printed = capsys.readouterr()
-    assert code == (2 if is_refused else 0), printed.err
+    has_findings = is_of(command, "audit") and any(line.startswith("- ") for line in command.output)
+    assert code == (2 if is_refused else 3 if has_findings else 0), printed.err
     said = printed.err if is_refused else printed.out
     shown = "\n".join(command.output).strip("\n").splitlines()
     assert list(map(without_time, said.strip("\n").splitlines())) == list(map(without_time, shown))

@@ -36,6 +36,7 @@ PARTS = [
     "tying",
     "model",
     "evaluation",
+    "checkpoints",
     "training",
     "forecast",
     "run",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tiedlm.api.trained_run import EmbeddingPair as EmbeddingPair
     from tiedlm.api.trained_run import TrainedRun as TrainedRun
     from tiedlm.api.trained_run import load_run as load_run
+    from tiedlm.checkpoints.diagnose import diagnose as diagnose
     from tiedlm.errors import ConfigError as ConfigError
     from tiedlm.errors import Interrupted as Interrupted
     from tiedlm.errors import RunError as RunError
@@ -34,6 +35,7 @@ __all__ = [
     "__version__",
     "compare",
     "count_params",
+    "diagnose",
     "load_comparison",
     "load_run",
     "train",
@@ -49,6 +51,7 @@ _MODULES = {
     "TrainedRun": "tiedlm.api.trained_run",
     "compare": "tiedlm.api.carry_out",
     "count_params": "tiedlm.api.count_params",
+    "diagnose": "tiedlm.checkpoints.diagnose",
     "load_comparison": "tiedlm.api.carry_out",
     "load_run": "tiedlm.api.trained_run",
     "train": "tiedlm.api.carry_out",

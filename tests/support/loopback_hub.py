@@ -1,4 +1,4 @@
-"""A data set hub on loopback, so that tests go the whole way of `datasets.load_dataset` without a network."""
+"""A hub on loopback, so that tests go the whole way of the libraries that ask one, without a network."""
 
 import contextlib
 import hashlib
@@ -21,35 +21,22 @@ COMMIT = "b08601e04326c79dfdd32d625aee71d232d685c3"
 Columns = Mapping[str, Sequence[Any]]
 
 
-@dataclass
-class Hub:
-    """One data set of Parquet files, `configs[config][split]` a table's columns, and how it fails.
+class FileHub:
+    """One repository with these files, `api` being where the hub tells of it; and how it fails.
 
     `cut_short` sends half of each table and hangs up, `num_busy` downloads of tables are first answered with 503;
-    `requests` lists what was asked for.
+    without `ranges` whole files are sent whatever was asked for. `requests` lists what was asked for.
     """
 
     repository: str
-    configs: Mapping[str, Mapping[str, Columns]]
-    cut_short: bool = False
-    num_busy: int = 0
-    requests: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.files = {
-            f"{config}/{split}-00000-of-00001.parquet": _parquet(columns)
-            for config, splits in self.configs.items()
-            for split, columns in splits.items()
-        }
-        self.files["README.md"] = self._card().encode()
-
-    def _card(self) -> str:
-        """The front matter that tells `datasets` which file is which split."""
-        configs = [
-            {"config_name": config, "data_files": [{"split": name, "path": f"{config}/{name}-*"} for name in splits]}
-            for config, splits in self.configs.items()
-        ]
-        return f"---\n{json.dumps({'configs': configs})}\n---\n"
+    files: dict[str, bytes]
+    requests: list[str]
+    api = "models"
+    path = ""
+    cut_short = False
+    num_busy = 0
+    ranges = True
+    is_gated = False
 
     @contextlib.contextmanager
     def serve(self) -> Iterator[str]:
@@ -69,6 +56,42 @@ class Hub:
                 thread.join()
 
 
+class ModelHub(FileHub):
+    """One model."""
+
+    def __init__(self, repository: str, files: Mapping[str, bytes]) -> None:
+        self.repository, self.files, self.requests = repository, dict(files), []
+
+
+@dataclass
+class Hub(FileHub):
+    """One data set of Parquet files, `configs[config][split]` a table's columns."""
+
+    repository: str
+    configs: Mapping[str, Mapping[str, Columns]]
+    cut_short: bool = False
+    num_busy: int = 0
+    requests: list[str] = field(default_factory=list)
+    api = "datasets"
+    path = "/datasets"
+
+    def __post_init__(self) -> None:
+        self.files = {
+            f"{config}/{split}-00000-of-00001.parquet": _parquet(columns)
+            for config, splits in self.configs.items()
+            for split, columns in splits.items()
+        }
+        self.files["README.md"] = self._card().encode()
+
+    def _card(self) -> str:
+        """The front matter that tells `datasets` which file is which split."""
+        configs = [
+            {"config_name": config, "data_files": [{"split": name, "path": f"{config}/{name}-*"} for name in splits]}
+            for config, splits in self.configs.items()
+        ]
+        return f"---\n{json.dumps({'configs': configs})}\n---\n"
+
+
 def _parquet(columns: Columns) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(pa.table(dict(columns)), buffer)
@@ -79,19 +102,21 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     """The few addresses that `datasets` and `huggingface_hub` ask for."""
 
     protocol_version = "HTTP/1.1"
-    served: Hub
+    served: FileHub
 
     def do_GET(self) -> None:
-        """Files, the list of files, and what the data set is."""
+        """Files, the list of files, and what the repository is."""
         hub, path = self.served, unquote(urlsplit(self.path).path)
         hub.requests.append(f"{self.command} {path}")
-        api, resolve = f"/api/datasets/{hub.repository}", f"/datasets/{hub.repository}/resolve/[^/]+/(.+)"
-        if found := re.fullmatch(resolve, path):
+        api, resolve = f"/api/{hub.api}/{hub.repository}", f"{hub.path}/{hub.repository}/resolve/[^/]+/(.+)"
+        if hub.is_gated and path.startswith((api, f"{hub.path}/{hub.repository}")):
+            self._send({"error": "gated"}, 403, "GatedRepo")
+        elif found := re.fullmatch(resolve, path):
             self._send_file(found[1])
         elif found := re.fullmatch(rf"{api}/tree/[^/]+/?(.*)", path):
             self._send(self._list(found[1]))
         elif re.fullmatch(rf"{api}(/revision/[^/]+)?", path):
-            siblings = [{"rfilename": name} for name in hub.files]
+            siblings = [{"rfilename": name, "size": len(data)} for name, data in hub.files.items()]
             self._send({"_id": "1", "id": hub.repository, "sha": COMMIT, "private": False, "siblings": siblings})
         else:
             self._send({"error": "no such thing"}, 404, "RepoNotFound")
@@ -128,6 +153,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         cut = self.served.cut_short and name.endswith(".parquet")
         headers = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": COMMIT}
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if asked and self.served.ranges:
+            start, last = int(asked[1]), min(int(asked[2]), len(data) - 1)
+            headers["Content-Range"] = f"bytes {start}-{last}/{len(data)}"
+            part = data[start : last + 1]
+            self._respond(206, len(part), headers, part)
+            return
         self._respond(200, len(data), headers, data[: len(data) // 2] if cut else data)
         self.close_connection = cut
 

@@ -79,6 +79,11 @@ class Layout:
         )
 
 
+def run_dir_of_checkpoint(step_dir: Path) -> Path:
+    """The folder of the run that a checkpoint/step-<n>/ belongs to."""
+    return step_dir.parent.parent
+
+
 @dataclass(frozen=True)
 class Run:
     """A run config, and the folder under which all experiments lie."""
