@@ -41,6 +41,7 @@ PARTS = [
     "run",
     "experiment",
     "comparison",
+    "embeddings",
     "report",
     "api",
     "cli",

@@ -5,6 +5,7 @@ runs_dir/<experiment>/<variant>/seed-<n>/                     a run
 runs_dir/<experiment>/tuning/<variant>/<settings>/seed-<n>/   a run of the tuning search of that variant
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +59,12 @@ class Layout:
     def has_runs(self) -> bool:
         """Whether any run is on disk, of the tuning search too."""
         return bool(self.run_dirs()) or any(self.experiment_dir.glob(f"{_TUNING}/*/*/seed-*"))
+
+
+def run_of_checkpoint(path: Path) -> tuple[Path, int] | None:
+    """The folder of the run that a checkpoint's folder lies in, and its step; None where it is no checkpoint."""
+    named = re.fullmatch(r"step-(\d+)", path.name)
+    return (path.parent.parent, int(named[1])) if named and path.parent.name == "checkpoint" else None
 
 
 @dataclass(frozen=True)

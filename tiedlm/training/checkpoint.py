@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -107,6 +107,18 @@ def load_step(folder: Path, step: int, talk: Talk, *, optimizer: bool = True) ->
     return _load_first([found for found in _numbered(folder) if found[0] == step], talk, optimizer)
 
 
+def load_part(folder: Path, prefix: str, step: int | None = None) -> tuple[int, dict[str, Tensor]] | None:
+    """Step and weights whose names begin with `prefix`, of the newest checkpoint or of one; the rest is never read.
+
+    None where there is none whose files have the sizes that were written: hashes would take reading all of them.
+    """
+    for found, path in _numbered(folder):
+        if step in (None, found) and whats_wrong(path, hashes=False) is None:
+            with safe_open(path / _FILES[0], "pt") as file:
+                return found, {name: file.get_tensor(name) for name in file.keys() if name.startswith(prefix)}  # noqa: SIM118
+    return None
+
+
 def newest_step(folder: Path) -> int:
     """The step of the newest checkpoint, valid or not; 0 where there is none."""
     return max((step for step, _ in _numbered(folder)), default=0)
@@ -135,8 +147,8 @@ def _load_first(candidates: Iterable[tuple[int, Path]], talk: Talk, optimizer: b
     return None
 
 
-def whats_wrong(path: Path) -> str | None:
-    """What makes a checkpoint invalid, in words; None where nothing does."""
+def whats_wrong(path: Path, *, hashes: bool = True) -> str | None:
+    """What makes a checkpoint invalid, in words; None where nothing does. Without `hashes` only sizes are compared."""
     try:
         manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
         names = [*_FILES, *([_STATE] if _STATE in manifest or (path / _STATE).exists() else [])]
@@ -149,7 +161,7 @@ def whats_wrong(path: Path) -> str | None:
             return f"{name} is missing"
         if file.stat().st_size != entry.get("size"):
             return f"{name} has {file.stat().st_size:,} bytes instead of {entry.get('size', 0):,}"
-        if _sha256(file) != entry.get("sha256"):
+        if hashes and _sha256(file) != entry.get("sha256"):
             return f"{name} is not what was written (SHA-256 differs)"
     return None
 

@@ -1,0 +1,241 @@
+"""The runs of an experiment: every figure of every variant over its seeds, and paired with the baseline's."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from tiedlm.comparison.answer import stored_comparison
+from tiedlm.comparison.pairing import pair_by_seed, pair_seeds
+from tiedlm.comparison.significance import LEVEL, holm, p_of_difference
+from tiedlm.comparison.statistics import mean, paired_difference, sample_sd, t_interval
+from tiedlm.config.base import ConfigError, Problem
+from tiedlm.embeddings.analyze import described, leftover, measure_all, same_start
+from tiedlm.embeddings.measure import Asked
+from tiedlm.embeddings.metrics import OF_MATRIX, OF_PAIR, Metric, chance_of, value_of
+from tiedlm.embeddings.open import open_pair
+from tiedlm.embeddings.pair import EmbeddingPair
+from tiedlm.embeddings.schema import (
+    Direction,
+    EmbeddingAnalysis,
+    MatrixMeasures,
+    MeasureDifference,
+    Model,
+    OverSeeds,
+    PairMeasures,
+)
+from tiedlm.embeddings.sides import sides_of
+from tiedlm.errors import RunError
+from tiedlm.evaluation.absence import ONE_SEED
+from tiedlm.experiment.baseline import default_baseline
+from tiedlm.run.folder import RunFolder, run_folders
+from tiedlm.run.result import RunResult
+from tiedlm.talk import SILENT, Talk
+
+
+class _Finished(NamedTuple):
+    folder: RunFolder
+    result: RunResult
+
+    @property
+    def name(self) -> str:
+        return f"{self.result.variant}/seed-{self.result.seed}"
+
+
+class _Place(NamedTuple):
+    """A figure of a variant: of which matrix or pair of matrices, and its dotted key."""
+
+    variant: str
+    of: str
+    metric: str
+
+
+class _Figure(NamedTuple):
+    value: float
+    chance: float | None
+
+
+@dataclass
+class _Measured:
+    """What was measured seed by seed."""
+
+    models: list[Model]
+    matrices: list[MatrixMeasures]
+    pairs: list[PairMeasures]
+    figures: dict[_Place, dict[int, _Figure]]
+    notes: dict[str, None]
+
+
+def analyze_experiment(folder: Path, asked: Asked, *, cache_dir: Path, talk: Talk = SILENT) -> EmbeddingAnalysis:
+    """Every finished run in the folder of an experiment; nothing is stored. Raises ConfigError where none is there."""
+    runs = _finished_runs(folder)
+    baseline = _baseline(folder, list(runs))
+    measured = _Measured([], [], [], {}, {})
+    for seed in sorted({run.result.seed for members in runs.values() for run in members}):
+        chosen = [run for members in runs.values() for run in members if run.result.seed == seed]
+        chosen.sort(key=lambda run: run.result.variant == baseline)  # the last one is what others are held against
+        _measure_seed(chosen, baseline, asked, measured, cache_dir, talk)
+    notes = [*measured.notes]
+    if not all(len(members) == len(runs[baseline]) for members in runs.values()):
+        notes.append("The variants have different seeds finished: differences are over the seeds in common.")
+    return EmbeddingAnalysis(
+        models=measured.models,
+        matrices=measured.matrices,
+        pairs=measured.pairs,
+        over_seeds=[_over_seeds(place, by_seed) for place, by_seed in measured.figures.items()],
+        differences=list(_differences(measured.figures, runs, baseline)),
+        baseline=baseline,
+        notes=notes,
+    )
+
+
+def _finished_runs(folder: Path) -> dict[str, list[_Finished]]:
+    """By variant, as the stored comparison orders them."""
+    found: dict[str, list[_Finished]] = {}
+    for run in run_folders(folder):
+        result = run.result()
+        if result is not None:
+            found.setdefault(result.variant, []).append(_Finished(run, result))
+    if not found:
+        raise ConfigError(Problem("", f"{folder}: no run there is finished yet"))
+    stored = stored_comparison(folder)
+    order = [variant.name for variant in stored.variants] if stored else []
+    names = sorted(found, key=lambda name: order.index(name) if name in order else len(order))
+    return {name: sorted(found[name], key=lambda run: run.result.seed) for name in names}
+
+
+def _baseline(folder: Path, variants: Sequence[str]) -> str:
+    stored = stored_comparison(folder)
+    return stored.baseline if stored and stored.baseline in variants else default_baseline(variants)
+
+
+def _measure_seed(
+    runs: Sequence[_Finished], baseline: str, asked: Asked, measured: _Measured, cache_dir: Path, talk: Talk
+) -> None:
+    """The runs with one seed, on the tokens that are usable in all of them."""
+    variants: dict[str, str] = {}
+    models: list[EmbeddingPair] = []
+    seed = runs[0].result.seed
+    for run in runs:
+        try:
+            models.append(open_pair(run.folder.path, cache_dir, run.name))
+        except RunError as error:
+            measured.notes[f"{run.name} is left out: {error}."] = None
+            continue
+        variants[run.name] = run.result.variant
+    if not models:
+        return
+    sides = sides_of(models, asked.num_queries)
+    matrices, pairs = measure_all(sides, asked, talk, f"seed {seed}")
+    measured.models += map(described, models)
+    measured.matrices += matrices
+    has_baseline = variants[models[-1].name] == baseline
+    pairs = [pair for pair in pairs if has_baseline or pair.a.model == pair.b.model]
+    measured.pairs += pairs
+    for place, figure in _figures(matrices, pairs, variants):
+        measured.figures.setdefault(place, {})[seed] = figure
+    measured.notes |= dict.fromkeys(_notes(models, variants, sides.notes, sides.apart))
+
+
+def _notes(
+    models: Sequence[EmbeddingPair], variants: Mapping[str, str], said: Sequence[str], apart: str | None
+) -> Iterator[str]:
+    yield from said
+    if apart is not None:
+        yield f"Variants are not compared row by row: {apart}."
+    for model in models:
+        if model.is_one_matrix:
+            yield f"Input and output of {variants[model.name]} are one matrix: between them is nothing to measure."
+    *others, last = models
+    alike = [variants[model.name] for model in others if same_start(model, last)]
+    if alike and apart is None:
+        yield leftover(" and ".join([*alike, variants[last.name]]))
+
+
+def _figures(
+    matrices: Sequence[MatrixMeasures], pairs: Sequence[PairMeasures], variants: Mapping[str, str]
+) -> Iterator[tuple[_Place, _Figure]]:
+    for matrix in matrices:
+        yield from _figures_of(variants[matrix.model], matrix.side, matrix, OF_MATRIX)
+    for pair in pairs:
+        whose = "" if pair.a.model == pair.b.model else f"{variants[pair.b.model]} "
+        yield from _figures_of(variants[pair.a.model], f"{pair.a.side} ~ {whose}{pair.b.side}", pair, OF_PAIR)
+
+
+def _figures_of(
+    variant: str, of: str, measured: MatrixMeasures | PairMeasures, metrics: Sequence[Metric]
+) -> Iterator[tuple[_Place, _Figure]]:
+    for metric in metrics:
+        value = value_of(measured, metric.key)
+        if value is not None:
+            yield _Place(variant, of, metric.key), _Figure(value, chance_of(measured, metric))
+
+
+def _over_seeds(place: _Place, by_seed: Mapping[int, _Figure]) -> OverSeeds:
+    values = [figure.value for figure in by_seed.values()]
+    chances = [figure.chance for figure in by_seed.values() if figure.chance is not None]
+    return OverSeeds(
+        **place._asdict(),
+        mean=mean(values),
+        sd=sample_sd(values),
+        ci95_seeds=t_interval(values),
+        chance=mean(chances) if chances else None,
+        seeds=list(by_seed),
+        per_seed=values,
+    )
+
+
+def _differences(
+    figures: Mapping[_Place, Mapping[int, _Figure]], runs: Mapping[str, Sequence[_Finished]], baseline: str
+) -> Iterator[MeasureDifference]:
+    """Of each figure that a variant and the baseline both have; those of one variant are a family for Holm's method."""
+    for variant in (name for name in runs if name != baseline):
+        results = [[run.result for run in runs[name]] for name in (variant, baseline)]
+        pairing = pair_seeds(pair_by_seed(*results))
+        found = [
+            _difference(place, by_seed, figures[base], baseline, pairing.level, "; ".join(pairing.reasons))
+            for place, by_seed in figures.items()
+            if place.variant == variant
+            and (base := place._replace(variant=baseline)) in figures
+            and {*by_seed} & {*figures[base]}
+        ]
+        tested = [index for index, each in enumerate(found) if each.p_difference is not None]
+        corrected = holm([p for each in found if (p := each.p_difference) is not None])
+        for index, p in zip(tested, corrected, strict=True):
+            update = {"p_difference": p, "num_corrected_for": len(tested)}
+            found[index] = found[index].model_copy(update=update)
+        yield from (each.model_copy(update={"verdict": _verdict(each)}) for each in found)
+
+
+def _difference(
+    place: _Place,
+    by_seed: Mapping[int, _Figure],
+    baseline_by_seed: Mapping[int, _Figure],
+    baseline: str,
+    level: str,
+    reasons: str,
+) -> MeasureDifference:
+    seeds = [seed for seed in by_seed if seed in baseline_by_seed]
+    mine, theirs = ([figures[seed].value for seed in seeds] for figures in (by_seed, baseline_by_seed))
+    measured = paired_difference(mine, theirs)
+    are_pairs = level != "none"
+    reason = None if are_pairs and len(seeds) > 1 else ONE_SEED if are_pairs else f"the runs are not pairs ({reasons})"
+    return MeasureDifference(
+        **place._asdict(),
+        baseline=baseline,
+        mean=measured.mean,
+        ci95_seeds=measured.interval if are_pairs else None,
+        seeds=seeds,
+        per_seed=list(measured.differences),
+        p_difference=p_of_difference(measured.differences) if are_pairs else None,
+        pairing=level,
+        reason=reason,
+    )
+
+
+def _verdict(difference: MeasureDifference) -> Direction:
+    if difference.pairing != "none" and not any(difference.per_seed):
+        return "no_difference"
+    if difference.p_difference is None or difference.p_difference >= LEVEL:
+        return "cannot_tell"
+    return "higher" if difference.mean > 0 else "lower"
