@@ -12,13 +12,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tiedlm.embeddings.matrix import Matrix, both, cross
+from tiedlm.embeddings.matrix import MatrixPair
 
-Solver = Callable[[Matrix, Matrix], Tensor]
-"""From two matrices with the same tokens to the map (D, E) of the centred rows."""
+Solver = Callable[[MatrixPair], Tensor | None]
+"""From two matrices to the map (D, E) of the centred rows; None: they stay as they are."""
 
 ORTHOGONAL_FACTOR = 8 / (3 * math.pi)
-_SEED = 0
 _NEGLIGIBLE = 1e-12
 """Directions with less than this share of the largest eigenvalue are not fitted."""
 
@@ -46,49 +45,38 @@ class Fit(NamedTuple):
         return low, high
 
 
-def halves(num_rows: int) -> tuple[Tensor, Tensor]:
-    """The places of the tokens that a map is fitted on, and of the others; always the same for so many rows."""
-    order = torch.randperm(num_rows, generator=torch.Generator().manual_seed(_SEED))
-    return order[: num_rows // 2].sort().values, order[num_rows // 2 :].sort().values
-
-
-def identity(one: Matrix, other: Matrix) -> Fit:
+def identity(pair: MatrixPair) -> Fit:
     """As they are, of equal width: nothing is fitted but the mean rows."""
-    assert one.dim == other.dim
-    fitted, held_out = halves(one.num_rows)
-    means = one.only(fitted).mean, other.only(fitted).mean
-    cosines = _cosines(one.only(held_out), other.only(held_out), means, None)
-    in_sample = _cosines(one, other, (one.mean, other.mean), None)
-    return Fit(cosines, held_out, float(in_sample.mean()), 0.0)
+    assert pair.one.dim == pair.other.dim
+    return _fit(pair, lambda fitted: None, 0.0)
 
 
-def orthogonal(one: Matrix, other: Matrix) -> Fit:
+def orthogonal(pair: MatrixPair) -> Fit:
     """The best turn, of equal width: U V' of the singular vectors of A'B (Schoenemann 1966)."""
-    assert one.dim == other.dim
+    assert pair.one.dim == pair.other.dim
 
-    def turn(left: Matrix, right: Matrix) -> Tensor:
-        u, _, v = torch.linalg.svd(cross(left, right))
+    def turn(fitted: MatrixPair) -> Tensor:
+        u, _, v = torch.linalg.svd(fitted.product)
         turned: Tensor = u @ v
         return turned
 
-    return _fit(one, other, turn, ORTHOGONAL_FACTOR * math.sqrt(one.dim / one.num_rows))
+    return _fit(pair, turn, ORTHOGONAL_FACTOR * math.sqrt(pair.one.dim / pair.num_rows))
 
 
-def linear(one: Matrix, other: Matrix) -> Fit:
+def linear(pair: MatrixPair) -> Fit:
     """The best linear map from the first to the second, by least squares; widths may differ."""
 
-    def solution(left: Matrix, right: Matrix) -> Tensor:
-        return _inverse(left.covariance) @ cross(left, right)
+    def solution(fitted: MatrixPair) -> Tensor:
+        return _inverse(fitted.one.covariance) @ fitted.product
 
-    return _fit(one, other, solution, math.sqrt(one.dim / one.num_rows))
+    return _fit(pair, solution, math.sqrt(pair.one.dim / pair.num_rows))
 
 
-def _fit(one: Matrix, other: Matrix, solve: Solver, floor: float) -> Fit:
-    fitted, held_out = halves(one.num_rows)
-    left, right = one.only(fitted), other.only(fitted)
-    cosines = _cosines(one.only(held_out), other.only(held_out), (left.mean, right.mean), solve(left, right))
-    in_sample = _cosines(one, other, (one.mean, other.mean), solve(one, other))
-    return Fit(cosines, held_out, float(in_sample.mean()), min(floor, 1.0))
+def _fit(pair: MatrixPair, solve: Solver, floor: float) -> Fit:
+    places, fitted, held_out = pair.halves
+    cosines = _cosines(held_out, fitted, solve(fitted))
+    in_sample = _cosines(pair, pair, solve(pair))
+    return Fit(cosines, places, float(in_sample.mean()), min(floor, 1.0))
 
 
 def _inverse(gram: Tensor) -> Tensor:
@@ -100,13 +88,16 @@ def _inverse(gram: Tensor) -> Tensor:
     return inverse
 
 
-def _cosines(one: Matrix, other: Matrix, means: tuple[Tensor, Tensor], fitted: Tensor | None) -> Tensor:
-    """The cosine (V,) of each row of the first, centred and mapped, with that of the second; 0 where one is 0."""
-    cosines = torch.empty(one.num_rows, dtype=torch.float64)
-    for (part, left), (_, right) in both(one, other):
-        mapped, target = left - means[0], right - means[1]
-        if fitted is not None:
-            mapped = mapped @ fitted
+def _cosines(pair: MatrixPair, fitted: MatrixPair, mapping: Tensor | None) -> Tensor:
+    """The cosine (V,) of each row of the first, centred and mapped, with that of the second; 0 where one is 0.
+
+    The mean rows are those of the tokens that the map was fitted on.
+    """
+    cosines = torch.empty(pair.num_rows, dtype=torch.float64)
+    for part, left, right in pair.blocks():
+        mapped, target = left - fitted.one.mean, right - fitted.other.mean
+        if mapping is not None:
+            mapped = mapped @ mapping
         lengths = mapped.norm(dim=1) * target.norm(dim=1)
         products = (mapped * target).sum(1)
         cosines[part] = torch.where(lengths > 0, products / lengths, 0.0)

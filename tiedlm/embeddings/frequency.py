@@ -6,12 +6,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tiedlm.embeddings.alignment import halves
-from tiedlm.embeddings.matrix import Matrix
+from tiedlm.embeddings.matrix import Matrix, halves
 
 _STRENGTHS = torch.logspace(-10, 4, 57, dtype=torch.float64)
 """Ridge penalties that are tried, in units of the mean eigenvalue."""
-_LEAST_R2 = 0.01
+_LEAST_R2 = 0.1
 """Below it there is nothing to have a share of."""
 
 
@@ -20,7 +19,8 @@ class Frequency(NamedTuple):
 
     `r2` is the share of the variance of ln count that a linear map of the rows predicts on the half of the tokens that
     it was not fitted on (0 for independent rows, below 0 where it does worse than the mean). `direction` is that of
-    the one direction of the rows which goes furthest with ln count, as a share of `r2`; None where `r2` is below 0.01.
+    the one direction of the rows which goes furthest with ln count, as a share of `r2`: above 1 where it predicts
+    better than all of them together, None where `r2` is below 0.1, too little to have a share of.
     """
 
     spearman: float | None
@@ -59,6 +59,8 @@ def _held_out(matrix: Matrix, logs: Tensor) -> tuple[float, float] | None:
     """R^2 on the half that was held out: of ridge, and of the first direction of partial least squares."""
     fitted, held_out = halves(len(logs))
     rows, target = matrix.only(fitted), logs[fitted]
+    if any(float(part.min()) == float(part.max()) for part in (target, logs[held_out])):
+        return None
     centre = target.mean()
     target = target - centre
     products = torch.zeros(rows.dim, dtype=torch.float64)
@@ -68,8 +70,6 @@ def _held_out(matrix: Matrix, logs: Tensor) -> tuple[float, float] | None:
         return None
     truth = logs[held_out] - centre
     total = float(truth.square().sum())
-    if total == 0:
-        return None
     slope = products @ products / (products @ rows.covariance @ products)
     maps = torch.stack([_ridge(rows.covariance, products, target), slope * products], 1)
     left = torch.zeros(2, dtype=torch.float64)

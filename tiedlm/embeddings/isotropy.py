@@ -69,8 +69,12 @@ def effective_rank(matrix: Matrix) -> float:
 
 
 def normal_isoscore(num_rows: int, dim: int) -> float | None:
-    """IsoScore of independent normal entries: PR is D / (1 + D / V) in expectation of the sums that it is made of."""
-    return None if dim == 1 else (dim / (1 + dim / num_rows) - 1) / (dim - 1)
+    """IsoScore of independent normal entries, by the means of (tr C)^2 and ||C||^2 of a Wishart matrix.
+
+    With n = V - 1 degrees of freedom PR is (n D + 2) / (n + D + 1), about D / (1 + D / V).
+    """
+    degrees = num_rows - 1
+    return None if dim == 1 else ((degrees * dim + 2) / (degrees + dim + 1) - 1) / (dim - 1)
 
 
 def normal_effective_rank(num_rows: int, dim: int) -> float:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 _BLOCK_BYTES = 2**27
 """Of a block of rows in float64."""
+_SEED = 0
 
 
 class Matrix:
@@ -56,7 +57,11 @@ class Matrix:
     @cached_property
     def covariance(self) -> Tensor:
         """A'A of the centred rows A (D, D): V times their covariance."""
-        return cross(self, self)
+        total = torch.zeros(self.dim, self.dim, dtype=torch.float64)
+        for _, rows in self.blocks():
+            centred = rows - self.mean
+            total.addmm_(centred.T, centred)
+        return total
 
     @cached_property
     def gram(self) -> Tensor:
@@ -69,21 +74,49 @@ class Matrix:
         return spread_of(self.covariance) <= 1e-24 * self.num_rows * float(self.mean @ self.mean)
 
 
-def cross(one: Matrix, other: Matrix) -> Tensor:
-    """A'B of the centred rows of two matrices with the same tokens, (D, E)."""
-    assert one.num_rows == other.num_rows
-    total = torch.zeros(one.dim, other.dim, dtype=torch.float64)
-    for (_, left), (_, right) in both(one, other):
-        total.addmm_((left - one.mean).T, right - other.mean)
-    return total
+class MatrixPair:
+    """Two matrices with the same tokens in the same order, of widths D and E."""
+
+    def __init__(self, one: Matrix, other: Matrix) -> None:
+        assert one.num_rows == other.num_rows
+        self.one, self.other = one, other
+
+    @property
+    def num_rows(self) -> int:
+        """The number of tokens."""
+        return self.one.num_rows
+
+    def blocks(self) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        """Consecutive places, and the rows of both: as many at once as a block of the wider one has."""
+        is_first_wider = self.one.dim >= self.other.dim
+        wider, narrower = (self.one, self.other) if is_first_wider else (self.other, self.one)
+        for part, rows in wider.blocks():
+            beside = rows if narrower is wider else narrower.at(part)
+            yield (part, rows, beside) if is_first_wider else (part, beside, rows)
+
+    def only(self, index: Tensor) -> "MatrixPair":
+        """The same with the rows at some places."""
+        return MatrixPair(self.one.only(index), self.other.only(index))
+
+    @cached_property
+    def product(self) -> Tensor:
+        """A'B of the centred rows (D, E)."""
+        total = torch.zeros(self.one.dim, self.other.dim, dtype=torch.float64)
+        for _, left, right in self.blocks():
+            total.addmm_((left - self.one.mean).T, right - self.other.mean)
+        return total
+
+    @cached_property
+    def halves(self) -> "tuple[Tensor, MatrixPair, MatrixPair]":
+        """The places of the tokens that are held out from a fit, those that it is made from, and those held out."""
+        fitted, held_out = halves(self.num_rows)
+        return held_out, self.only(fitted), self.only(held_out)
 
 
-def both(one: Matrix, other: Matrix) -> Iterator[tuple[tuple[slice, Tensor], tuple[slice, Tensor]]]:
-    """The same blocks of two matrices: as many rows at once as the wider of them has in a block."""
-    wider, narrower = (one, other) if one.dim >= other.dim else (other, one)
-    for part, rows in wider.blocks():
-        beside = rows if narrower is wider else narrower.at(part)
-        yield ((part, rows), (part, beside)) if wider is one else ((part, beside), (part, rows))
+def halves(num_rows: int) -> tuple[Tensor, Tensor]:
+    """The places of the tokens that a map is fitted on, and of the others; always the same for so many rows."""
+    order = torch.randperm(num_rows, generator=torch.Generator().manual_seed(_SEED))
+    return order[: num_rows // 2].sort().values, order[num_rows // 2 :].sort().values
 
 
 def spread_of(covariance: Tensor) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,6 +10,7 @@ from tiedlm.embeddings import schema
 from tiedlm.embeddings.alignment import Fit, identity, linear, orthogonal
 from tiedlm.embeddings.frequency import frequency
 from tiedlm.embeddings.isotropy import effective_rank, isotropy, normal_effective_rank, normal_isoscore
+from tiedlm.embeddings.matrix import MatrixPair
 from tiedlm.embeddings.movement import Movement, movement
 from tiedlm.embeddings.neighbours import K, hubness, overlap_chance, overlaps
 from tiedlm.embeddings.pair import UnknownStartError
@@ -101,9 +101,12 @@ def _take(name: str, taken: _Taken, measure: Callable[[], None], num_tokens: int
         taken.absent[_KEY_OF.get(name, name)] = str(error)
 
 
-class _Pair(NamedTuple):
-    one: MeasuredSide
-    other: MeasuredSide
+class _Pair:
+    """Two sides, and what their measures share."""
+
+    def __init__(self, one: MeasuredSide, other: MeasuredSide) -> None:
+        self.one, self.other = one, other
+        self.matrices = MatrixPair(one.matrix, other.matrix)
 
     @property
     def has_one_width(self) -> bool:
@@ -119,7 +122,7 @@ class _Pair(NamedTuple):
         return self.one.pair is self.other.pair and (self.one.side, self.other.side) == ("input", "output")
 
     def check_varies(self) -> None:
-        for side in self:
+        for side in (self.one, self.other):
             _check_varies(side)
 
 
@@ -173,7 +176,7 @@ def _hubness(side: MeasuredSide, taken: _Taken) -> None:
 
 def _distance(side: MeasuredSide, taken: _Taken) -> None:
     try:
-        moved = movement(side.start, side.matrix)
+        moved = movement(MatrixPair(side.start, side.matrix))
     except UnknownStartError as error:
         raise UnusableError(str(error)) from None
     if bool(moved.distance.isnan().any()):
@@ -195,11 +198,11 @@ def _alignment(pair: _Pair, taken: _Taken) -> None:
     pair.check_varies()
     fits: dict[str, Fit] = {}
     if pair.has_one_width:
-        fits["identity"] = identity(pair.one.matrix, pair.other.matrix)
-        fits["orthogonal"] = orthogonal(pair.one.matrix, pair.other.matrix)
+        fits["identity"] = identity(pair.matrices)
+        fits["orthogonal"] = orthogonal(pair.matrices)
     else:
         taken.absent |= {f"alignment.{key}": pair.widths for key in ("identity", "orthogonal")}
-    fits["linear"] = linear(pair.one.matrix, pair.other.matrix)
+    fits["linear"] = linear(pair.matrices)
     taken.fields["alignment"] = schema.Alignments(**{key: _alignment_of(fit) for key, fit in fits.items()})
     taken.tokens |= {key: (fit.cosines, fit.places) for key, fit in fits.items()}
 
@@ -210,7 +213,7 @@ def _alignment_of(fit: Fit) -> schema.Alignment:
 
 def _cka(pair: _Pair, taken: _Taken) -> None:
     pair.check_varies()
-    found = linear_cka(pair.one.matrix, pair.other.matrix)
+    found = linear_cka(pair.matrices)
     taken.fields |= {"cka": found.value, "cka_chance": found.chance}
 
 
@@ -228,7 +231,7 @@ def _symmetry(pair: _Pair, taken: _Taken) -> None:
         raise UnusableError("only the input and the output of one model have a direct path between them")
     if not pair.has_one_width:
         raise UnusableError(pair.widths)
-    found = symmetric_share(pair.one.matrix, pair.other.matrix)
+    found = symmetric_share(pair.matrices)
     taken.fields |= {"symmetric_share": found.value, "symmetric_share_chance": found.chance}
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tiedlm.comparison.answer import stored_comparison
 from tiedlm.comparison.pairing import pair_by_seed, pair_seeds
-from tiedlm.comparison.significance import LEVEL, holm, p_of_difference
+from tiedlm.comparison.significance import LEVEL, holm, holm_levels, p_of_difference
 from tiedlm.comparison.statistics import mean, paired_difference, sample_sd, t_interval
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.embeddings.analyze import described, leftover, measure_all, same_start
@@ -199,12 +199,19 @@ def _differences(
             and (base := place._replace(variant=baseline)) in figures
             and {*by_seed} & {*figures[base]}
         ]
-        tested = [index for index, each in enumerate(found) if each.p_difference is not None]
-        corrected = holm([p for each in found if (p := each.p_difference) is not None])
-        for index, p in zip(tested, corrected, strict=True):
-            update = {"p_difference": p, "num_corrected_for": len(tested)}
-            found[index] = found[index].model_copy(update=update)
-        yield from (each.model_copy(update={"verdict": _verdict(each)}) for each in found)
+        yield from (each.model_copy(update={"verdict": _verdict(each)}) for each in _corrected(found))
+
+
+def _corrected(family: Sequence[MeasureDifference]) -> list[MeasureDifference]:
+    """With p-values and intervals corrected for all of the family that could be tested."""
+    found = list(family)
+    p_values = {index: p for index, each in enumerate(found) if (p := each.p_difference) is not None}
+    values = list(p_values.values())
+    for index, p, level in zip(p_values, holm(values), holm_levels(values), strict=True):
+        interval = t_interval(found[index].per_seed, 1 - level) if len(values) > 1 else None
+        update = {"p_difference": p, "num_corrected_for": len(values), "ci95_corrected": interval}
+        found[index] = found[index].model_copy(update=update)
+    return found
 
 
 def _difference(

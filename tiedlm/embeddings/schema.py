@@ -172,7 +172,8 @@ class MeasureDifference(Config):
     """variant - baseline of a figure of the same matrix, or pair, over the seeds both have: paired by seed.
 
     `p_difference` is Holm-corrected for the `num_corrected_for` figures of the variant that could be tested.
-    `ci95_seeds` is not corrected; null with the `reason` for a single seed and where the runs are no pairs.
+    `ci95_seeds` is not corrected, `ci95_corrected` is that which excludes 0 exactly where the corrected p-value says
+    so; null where nothing was. Both are null with the `reason` for a single seed and where the runs are no pairs.
     """
 
     variant: str
@@ -185,9 +186,15 @@ class MeasureDifference(Config):
     per_seed: list[float]
     p_difference: float | None = None
     num_corrected_for: int = 1
+    ci95_corrected: tuple[float, float] | None = None
     verdict: Direction = "cannot_tell"
     pairing: str
     reason: str | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval over seeds that goes with the verdict: at 95 %, corrected where the verdict is."""
+        return self.ci95_corrected or self.ci95_seeds
 
 
 class EmbeddingAnalysis(Config):

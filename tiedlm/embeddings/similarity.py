@@ -6,9 +6,7 @@ to do with which row is whose.
 
 from typing import NamedTuple
 
-from torch import Tensor
-
-from tiedlm.embeddings.matrix import Matrix, cross, spread_of
+from tiedlm.embeddings.matrix import MatrixPair, spread_of
 
 
 class Similarity(NamedTuple):
@@ -18,27 +16,27 @@ class Similarity(NamedTuple):
     chance: float
 
 
-def linear_cka(one: Matrix, other: Matrix, product: Tensor | None = None) -> Similarity:
+def linear_cka(pair: MatrixPair) -> Similarity:
     """||A'B||^2 / (||A'A|| ||B'B||) of centred rows (Kornblith et al. 2019): 1 for a copy, turned or not.
 
-    `product` is A'B, if known. By chance tr(A'A) tr(B'B) / ((V - 1) ||A'A|| ||B'B||): for normal entries about
-    sqrt(D E / ((V + D) (V + E))).
+    By chance tr(A'A) tr(B'B) / ((V - 1) ||A'A|| ||B'B||): for normal entries about sqrt(D E / ((V + D) (V + E))).
     """
-    product = cross(one, other) if product is None else product
-    norms = float(one.covariance.norm() * other.covariance.norm())
-    shuffled = spread_of(one.covariance) * spread_of(other.covariance) / (one.num_rows - 1)
-    return Similarity(float(product.square().sum()) / norms, shuffled / norms)
+    mine, theirs = pair.one.covariance, pair.other.covariance
+    norms = float(mine.norm() * theirs.norm())
+    shuffled = spread_of(mine) * spread_of(theirs) / (pair.num_rows - 1)
+    return Similarity(float(pair.product.square().sum()) / norms, shuffled / norms)
 
 
-def symmetric_share(embedding: Matrix, output: Matrix, product: Tensor | None = None) -> Similarity:
-    """tr((W'E)^2) / tr(E'E W'W): of the table E W' of what each token says of the next by itself, <T, T'> / <T, T>.
+def symmetric_share(pair: MatrixPair) -> Similarity:
+    """tr((W'E)^2) / tr(E'E W'W): of the table T = E W' of what each token says of the next by itself, <T, T'> / <T, T>.
 
-    1 where it is symmetric, as it is with W = E; -1 where it is antisymmetric. `product` is E'W of centred rows, if
-    known. By chance the part of the mean rows, which any two matrices have, and tr(E'E W'W) / (V - 1) of the rest.
+    Of the input embedding E and the output embedding W, of equal width. 1 where T is symmetric, as it is with W = E; -1
+    where it is antisymmetric. By chance the part of the mean rows, which any two matrices have, and of the centred rows
+    tr(E'E W'W) / (V - 1).
     """
-    num_rows, (e, w) = embedding.num_rows, (embedding.mean, output.mean)
-    product = cross(embedding, output) if product is None else product
-    table = product + num_rows * e.outer(w)
+    embedding, output, num_rows = pair.one, pair.other, pair.num_rows
+    table = pair.product + num_rows * embedding.mean.outer(output.mean)
     norm = float((embedding.gram * output.gram).sum())
-    shuffled = (num_rows * float(w @ e)) ** 2 + float((embedding.covariance * output.covariance).sum()) / (num_rows - 1)
+    of_means = (num_rows * float(output.mean @ embedding.mean)) ** 2
+    shuffled = of_means + float((embedding.covariance * output.covariance).sum()) / (num_rows - 1)
     return Similarity(float((table * table.T).sum()) / norm, shuffled / norm)

@@ -28,8 +28,8 @@ def render_analysis(analysis: EmbeddingAnalysis, console: Console) -> None:
         writer.tables(difference_tables(analysis))
         writer.blank_line()
         writer.paragraph(
-            "Difference [95 % interval over seeds]; a verdict is that of the two-sided test, Holm-corrected for all "
-            "figures of a variant. Higher is neither better nor worse."
+            "Difference [95 % interval over seeds], interval and verdict Holm-corrected for all figures of a variant. "
+            "Higher is neither better nor worse."
         )
     else:
         writer.paragraphs(legend(analysis), "bold")

@@ -204,8 +204,8 @@ def difference_tables(analysis: EmbeddingAnalysis) -> Iterator[Table]:
 
 
 def _difference(difference: MeasureDifference) -> Shown:
-    shown = numbers.with_interval(difference.mean, difference.ci95_seeds)
-    if difference.ci95_seeds is None:
+    shown = numbers.with_interval(difference.mean, difference.interval)
+    if difference.interval is None:
         return Absence(difference.reason or _TOO_LITTLE, shown, "no interval")
     return shown
 
