@@ -11,7 +11,7 @@ from .help import examples
 from .output import print_json
 
 if TYPE_CHECKING:
-    from tiedlm.embeddings.measure import Asked
+    from tiedlm.embeddings.asked import Asked
     from tiedlm.embeddings.schema import EmbeddingAnalysis
 
 app = options.new_app()
@@ -114,6 +114,6 @@ def _asked(measures: str | None, by_frequency: bool, queries: str) -> "Asked":
             raise ConfigError(Problem("--measures", f"{name!r} is not one of {', '.join(MEASURES)}"))
     if queries != "all" and not (queries.isascii() and queries.isdigit() and int(queries) > 0):
         raise ConfigError(Problem("--queries", f"{queries!r}: must be a whole number above 0, or all"))
-    from tiedlm.embeddings.measure import Asked
+    from tiedlm.embeddings.asked import Asked
 
     return Asked(frozenset(chosen), by_frequency, None if queries == "all" else int(queries))

@@ -13,7 +13,8 @@ def table_neighbours(rows: torch.Tensor, places: torch.Tensor, k: int) -> torch.
     unit = rows.double() / rows.double().norm(dim=1, keepdim=True)
     cosines = unit @ unit.T
     cosines.fill_diagonal_(-2)
-    return cosines[places].topk(k).indices
+    found: torch.Tensor = cosines[places].topk(k).indices
+    return found
 
 
 @pytest.mark.parametrize("tile_bytes", [40 * 4 * 3, 40 * 4 * 50, 2**27])

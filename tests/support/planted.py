@@ -17,7 +17,8 @@ def normal(num_rows: int = V, dim: int = D, seed: int = 0) -> Tensor:
 def rotation(dim: int = D, seed: int = 9) -> Tensor:
     """A random orthogonal matrix (D, D), float64."""
     q, _ = torch.linalg.qr(normal(dim, dim, seed).double())
-    return q
+    turned: Tensor = q
+    return turned
 
 
 def rank_one(num_rows: int = V, dim: int = D) -> Tensor:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tiedlm.embeddings.measure import Asked, measure_pair, measure_side
+from tiedlm.embeddings.asked import Asked
+from tiedlm.embeddings.measure_pair import measure_pair
+from tiedlm.embeddings.measure_side import measure_side
 from tiedlm.embeddings.nearest import nearest_tokens
 from tiedlm.embeddings.open import open_pair
 from tiedlm.embeddings.pair import EmbeddingPair

@@ -11,7 +11,7 @@ from tiedlm.comparison.significance import LEVEL, holm, holm_levels, p_of_differ
 from tiedlm.comparison.statistics import mean, paired_difference, sample_sd, t_interval
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.embeddings.analyze import described, leftover, measure_all, same_start
-from tiedlm.embeddings.measure import Asked
+from tiedlm.embeddings.asked import Asked
 from tiedlm.embeddings.metrics import OF_MATRIX, OF_PAIR, Metric, chance_of, value_of
 from tiedlm.embeddings.open import open_pair
 from tiedlm.embeddings.pair import EmbeddingPair
