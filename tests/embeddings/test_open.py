@@ -11,7 +11,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from tests.support.small_runs import carry_out, shared_cache, small_run
+from tests.support.small_runs import Heard, carry_out, shared_cache, small_run
 from tests.support.stored_models import stored_model
 from tests.support.strategies import STRATEGIES
 from tiedlm.config.base import ConfigError
@@ -87,8 +87,11 @@ def test_a_checkpoint_that_lost_a_part_is_passed_over(tmp_path: Path) -> None:
     stored_model(tmp_path, {"type": "untied"}, step=3)
     path, _ = stored_model(tmp_path, {"type": "untied"}, step=12)
     weights = path / "checkpoint" / "step-12" / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-10])
-    assert open_pair(path, tmp_path).step == 3
+    whole, talk = weights.read_bytes(), Heard()
+    for damaged, why in ((whole[:-10], "bytes instead of"), (bytes(len(whole)), "it cannot be read")):
+        weights.write_bytes(damaged)
+        assert open_pair(path, tmp_path, talk=talk).step == 3
+        assert "step-12 is passed over: " in talk.lines[-1] and why in talk.lines[-1]
 
 
 def test_what_is_no_model_is_refused_with_what_is_read(tmp_path: Path) -> None:

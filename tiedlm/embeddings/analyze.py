@@ -18,7 +18,7 @@ def analyze_paths(
     paths: Sequence[Path], asked: Asked, *, cache_dir: Path, words: Sequence[str] = (), talk: Talk = SILENT
 ) -> EmbeddingAnalysis:
     """Of one path or two, each of a model. Raises ConfigError and RunError as `open_pair` does."""
-    return analyze_models([open_pair(path, cache_dir) for path in paths], asked, words, talk)
+    return analyze_models([open_pair(path, cache_dir, talk=talk) for path in paths], asked, words, talk)
 
 
 def analyze_models(

@@ -16,6 +16,7 @@ from tiedlm.run.layout import run_of_checkpoint
 from tiedlm.run.row_movement import starting_tying
 from tiedlm.run.stored_data import stored_tokenizer
 from tiedlm.run.token_types import TokenTypes
+from tiedlm.talk import SILENT, Talk
 from tiedlm.training.checkpoint import load_part
 from tiedlm.tying.base import Tying
 from tiedlm.tying.build import build_tying
@@ -24,12 +25,7 @@ _PREFIX = "tying."
 WHAT_IS_READ = "the folder of a run (runs/quickstart/tied/seed-0) or one checkpoint in it (.../checkpoint/step-450)"
 
 
-def holds_model(path: Path) -> bool:
-    """Whether a folder is one that `open_pair` reads, by what lies in it."""
-    return RunFolder(path).config_file.is_file() or run_of_checkpoint(path) is not None
-
-
-def open_pair(path: Path, cache_dir: Path, name: str = "") -> EmbeddingPair:
+def open_pair(path: Path, cache_dir: Path, name: str = "", talk: Talk = SILENT) -> EmbeddingPair:
     """The embeddings of the newest checkpoint of a run, or of one checkpoint.
 
     `cache_dir` is needed only to draw a start again that hangs on the frequencies of the text's tokens. Raises
@@ -42,16 +38,18 @@ def open_pair(path: Path, cache_dir: Path, name: str = "") -> EmbeddingPair:
     run, step = checkpoint or (path, None)
     if not RunFolder(run).config_file.is_file():
         raise ConfigError(Problem("", f"{path} holds no model: give {WHAT_IS_READ}"))
-    return _of_run(path, name or str(path), RunFolder(run), step, cache_dir)
-
-
-def _of_run(path: Path, name: str, folder: RunFolder, step: int | None, cache_dir: Path) -> EmbeddingPair:
-    config, result = folder.config(), folder.result()
-    loaded = load_part(folder.checkpoints, _PREFIX, step)
+    folder = RunFolder(run)
+    loaded = load_part(folder.checkpoints, _PREFIX, talk, step)
     if loaded is None:
         which = "no valid checkpoint" if step is None else f"no valid checkpoint of step {step}"
         raise RunError("corrupt", f"{folder.checkpoints} holds {which}")
-    found, weights = loaded
+    return _of_run(path, name or str(path), folder, *loaded, cache_dir)
+
+
+def _of_run(
+    path: Path, name: str, folder: RunFolder, step: int, weights: dict[str, Tensor], cache_dir: Path
+) -> EmbeddingPair:
+    config, result = folder.config(), folder.result()
     tokens, absent = _tokens(folder, config)
     vocab_size = _vocab_size(folder, config, tokens)
     tying = _trained_tying(config, vocab_size, weights)
@@ -70,7 +68,7 @@ def _of_run(path: Path, name: str, folder: RunFolder, step: int | None, cache_di
         output=outputs,
         tokens=tokens,
         counts=counts,
-        step=found,
+        step=step,
         tying=config.model.tying.type,
         start_hash=hash_,
         absent={**absent, **no_counts},

@@ -118,7 +118,7 @@ def _measure_seed(
     seed = runs[0].result.seed
     for run in runs:
         try:
-            models.append(open_pair(run.folder.path, cache_dir, run.name))
+            models.append(open_pair(run.folder.path, cache_dir, run.name, talk))
         except RunError as error:
             measured.notes[f"{run.name} is left out: {error}."] = None
             continue
