@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-_BLOCK_BYTES = 2**27
+_BLOCK_BYTES = 2**25
 """Of a block of rows in float64."""
 _SEED = 0
 
