@@ -111,6 +111,13 @@ def test_what_only_the_baseline_has_stands_with_its_value_by_chance(analysis: Em
     assert {each.metric for each in analysis.over_seeds if each.of == "input"} <= {metric.key for metric in OF_MATRIX}
 
 
+def test_the_one_matrix_is_held_against_both_of_the_baseline_seed_by_seed(analysis: EmbeddingAnalysis) -> None:
+    by_of = {each.of: each.per_seed for each in analysis.over_seeds if (each.variant, each.metric) == ("tied", "cka")}
+    (found,) = [each for each in analysis.nearer if each.metric == "cka"]
+    pairs = zip(by_of["input ~ untied output"], by_of["input ~ untied input"], strict=True)
+    assert found.variant == "tied" and found.per_seed == [output - input_ for output, input_ in pairs]
+
+
 def test_a_common_start_and_one_matrix_are_said_once(analysis: EmbeddingAnalysis) -> None:
     one, start = analysis.notes
     assert one == "Input and output of tied are one matrix: between them is nothing to measure."

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from tiedlm.comparison.answer import stored_comparison
 from tiedlm.comparison.pairing import pair_by_seed, pair_seeds
 from tiedlm.comparison.significance import LEVEL, holm, holm_levels, p_of_difference
-from tiedlm.comparison.statistics import mean, paired_difference, sample_sd, t_interval
+from tiedlm.comparison.statistics import paired_difference, t_interval
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.embeddings.analyze import described, leftover, measure_all, same_start
 from tiedlm.embeddings.asked import Asked
-from tiedlm.embeddings.metrics import OF_MATRIX, OF_PAIR, Metric, chance_of, value_of
+from tiedlm.embeddings.nearer import nearer
 from tiedlm.embeddings.open import open_pair
 from tiedlm.embeddings.pair import EmbeddingPair
 from tiedlm.embeddings.schema import (
@@ -21,9 +21,9 @@ from tiedlm.embeddings.schema import (
     MatrixMeasures,
     MeasureDifference,
     Model,
-    OverSeeds,
     PairMeasures,
 )
+from tiedlm.embeddings.seed_figures import Figure, Place, figures, over_seeds
 from tiedlm.embeddings.sides import sides_of
 from tiedlm.errors import RunError
 from tiedlm.evaluation.absence import ONE_SEED
@@ -42,19 +42,6 @@ class _Finished(NamedTuple):
         return f"{self.result.variant}/seed-{self.result.seed}"
 
 
-class _Place(NamedTuple):
-    """A figure of a variant: of which matrix or pair of matrices, and its dotted key."""
-
-    variant: str
-    of: str
-    metric: str
-
-
-class _Figure(NamedTuple):
-    value: float
-    chance: float | None
-
-
 @dataclass
 class _Measured:
     """What was measured seed by seed."""
@@ -62,8 +49,12 @@ class _Measured:
     models: list[Model]
     matrices: list[MatrixMeasures]
     pairs: list[PairMeasures]
-    figures: dict[_Place, dict[int, _Figure]]
+    figures: dict[Place, dict[int, Figure]]
     notes: dict[str, None]
+
+    def with_one_matrix(self) -> list[str]:
+        """The variants whose input and output are one matrix."""
+        return list(dict.fromkeys(model.name.rpartition("/")[0] for model in self.models if model.one_matrix))
 
 
 def analyze_experiment(folder: Path, asked: Asked, *, cache_dir: Path, talk: Talk = SILENT) -> EmbeddingAnalysis:
@@ -78,12 +69,14 @@ def analyze_experiment(folder: Path, asked: Asked, *, cache_dir: Path, talk: Tal
     notes = [*measured.notes]
     if not all(len(members) == len(runs[baseline]) for members in runs.values()):
         notes.append("The variants have different seeds finished: differences are over the seeds in common.")
+    by_variant = [over_seeds(place, by_seed) for place, by_seed in measured.figures.items()]
     return EmbeddingAnalysis(
         models=measured.models,
         matrices=measured.matrices,
         pairs=measured.pairs,
-        over_seeds=[_over_seeds(place, by_seed) for place, by_seed in measured.figures.items()],
+        over_seeds=by_variant,
         differences=list(_differences(measured.figures, runs, baseline)),
+        nearer=list(nearer(by_variant, measured.with_one_matrix(), baseline)),
         baseline=baseline,
         notes=notes,
     )
@@ -132,7 +125,7 @@ def _measure_seed(
     has_baseline = variants[models[-1].name] == baseline
     pairs = [pair for pair in pairs if has_baseline or pair.a.model == pair.b.model]
     measured.pairs += pairs
-    for place, figure in _figures(matrices, pairs, variants):
+    for place, figure in figures(matrices, pairs, variants):
         measured.figures.setdefault(place, {})[seed] = figure
     measured.notes |= dict.fromkeys(_notes(models, variants, sides.notes, sides.apart))
 
@@ -152,41 +145,8 @@ def _notes(
         yield leftover(" and ".join([*alike, variants[last.name]]))
 
 
-def _figures(
-    matrices: Sequence[MatrixMeasures], pairs: Sequence[PairMeasures], variants: Mapping[str, str]
-) -> Iterator[tuple[_Place, _Figure]]:
-    for matrix in matrices:
-        yield from _figures_of(variants[matrix.model], matrix.side, matrix, OF_MATRIX)
-    for pair in pairs:
-        whose = "" if pair.a.model == pair.b.model else f"{variants[pair.b.model]} "
-        yield from _figures_of(variants[pair.a.model], f"{pair.a.side} ~ {whose}{pair.b.side}", pair, OF_PAIR)
-
-
-def _figures_of(
-    variant: str, of: str, measured: MatrixMeasures | PairMeasures, metrics: Sequence[Metric]
-) -> Iterator[tuple[_Place, _Figure]]:
-    for metric in metrics:
-        value = value_of(measured, metric.key)
-        if value is not None:
-            yield _Place(variant, of, metric.key), _Figure(value, chance_of(measured, metric))
-
-
-def _over_seeds(place: _Place, by_seed: Mapping[int, _Figure]) -> OverSeeds:
-    values = [figure.value for figure in by_seed.values()]
-    chances = [figure.chance for figure in by_seed.values() if figure.chance is not None]
-    return OverSeeds(
-        **place._asdict(),
-        mean=mean(values),
-        sd=sample_sd(values),
-        ci95_seeds=t_interval(values),
-        chance=mean(chances) if chances else None,
-        seeds=list(by_seed),
-        per_seed=values,
-    )
-
-
 def _differences(
-    figures: Mapping[_Place, Mapping[int, _Figure]], runs: Mapping[str, Sequence[_Finished]], baseline: str
+    figures: Mapping[Place, Mapping[int, Figure]], runs: Mapping[str, Sequence[_Finished]], baseline: str
 ) -> Iterator[MeasureDifference]:
     """Of each figure that a variant and the baseline both have; those of one variant are a family for Holm's method."""
     for variant in (name for name in runs if name != baseline):
@@ -215,9 +175,9 @@ def _corrected(family: Sequence[MeasureDifference]) -> list[MeasureDifference]:
 
 
 def _difference(
-    place: _Place,
-    by_seed: Mapping[int, _Figure],
-    baseline_by_seed: Mapping[int, _Figure],
+    place: Place,
+    by_seed: Mapping[int, Figure],
+    baseline_by_seed: Mapping[int, Figure],
     baseline: str,
     level: str,
     reasons: str,

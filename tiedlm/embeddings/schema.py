@@ -197,6 +197,25 @@ class MeasureDifference(Config):
         return self.ci95_corrected or self.ci95_seeds
 
 
+class Nearer(Config):
+    """How much more alike a variant's one matrix is to the baseline's output than to its input, by one figure.
+
+    Over `seeds`, with the interval and the p-value Holm-corrected for the `num_corrected_for` figures of the variant;
+    null for a single seed. `verdict` names the matrix that it is more like.
+    """
+
+    variant: str
+    baseline: str
+    metric: str
+    mean: float
+    ci95_corrected: tuple[float, float] | None
+    seeds: list[int]
+    per_seed: list[float]
+    p_difference: float | None
+    num_corrected_for: int
+    verdict: Literal["input", "output", "cannot_tell"]
+
+
 class EmbeddingAnalysis(Config):
     """All that was measured of one model, of two, or of the runs of an experiment."""
 
@@ -206,5 +225,6 @@ class EmbeddingAnalysis(Config):
     nearest: list[Nearest] = []  # noqa: RUF012
     over_seeds: list[OverSeeds] = []  # noqa: RUF012
     differences: list[MeasureDifference] = []  # noqa: RUF012
+    nearer: list[Nearer] = []  # noqa: RUF012
     baseline: str | None = None
     notes: list[str] = []  # noqa: RUF012

@@ -8,7 +8,7 @@ from tests.support.planted import D, normal, planted_pair
 from tiedlm.embeddings.analyze import analyze_models
 from tiedlm.embeddings.asked import Asked
 from tiedlm.embeddings.pair import EmbeddingPair
-from tiedlm.embeddings.schema import EmbeddingAnalysis, MeasureDifference, OverSeeds
+from tiedlm.embeddings.schema import EmbeddingAnalysis, MeasureDifference, Nearer, OverSeeds
 from tiedlm.report.commands.analyze import render_analysis
 
 FEW = 60
@@ -96,7 +96,23 @@ def test_an_experiment_shows_spread_chance_and_the_interval_of_the_verdict() -> 
         pairing="start+batches",
     )
     nothing = EmbeddingAnalysis(models=[], matrices=[], pairs=[])
-    measured = {"over_seeds": over, "differences": [difference], "baseline": "untied"}
+    like = Nearer(
+        variant="tied",
+        baseline="untied",
+        metric="cka",
+        mean=0.9,
+        ci95_corrected=(0.8, 1.0),
+        seeds=[0, 1],
+        per_seed=[0.9, 0.9],
+        p_difference=0.01,
+        num_corrected_for=4,
+        verdict="output",
+    )
+    measured = {"over_seeds": over, "differences": [difference], "nearer": [like], "baseline": "untied"}
     text = printed(nothing.model_copy(update=measured))
-    assert cells(text, "linear CKA") == [["0.500", "±", "0.020", "0.250", "±", "0.020", "0.100"]]
+    assert cells(text, "linear CKA") == [
+        ["0.500", "±", "0.020", "0.250", "±", "0.020", "0.100"],
+        ["+0.900", "[+0.800,", "+1.000]", "output"],
+    ]
+    assert "The one matrix of tied beside the output and the input of untied" in text
     assert cells(text, "input: linear CKA") == [["+0.250", "[+0.100,", "+0.400]", "higher"]]

@@ -3,14 +3,13 @@
 from rich.console import Console
 
 from tiedlm.embeddings.schema import EmbeddingAnalysis
+from tiedlm.report.figures.embedding_seed_tables import difference_tables, nearer_tables, seed_tables
 from tiedlm.report.figures.embedding_tables import (
     bin_tables,
-    difference_tables,
     legend,
     matrix_table,
     nearest_tables,
     pair_table,
-    seed_tables,
 )
 from tiedlm.report.formats.terminal_writer import TerminalWriter
 
@@ -26,6 +25,7 @@ def render_analysis(analysis: EmbeddingAnalysis, console: Console) -> None:
     if analysis.baseline is not None:
         writer.tables(seed_tables(analysis))
         writer.tables(difference_tables(analysis))
+        writer.tables(nearer_tables(analysis))
         writer.blank_line()
         writer.paragraph(
             "Difference [95 % interval over seeds], interval and verdict Holm-corrected for all figures of a variant. "

@@ -2,25 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tiedlm.embeddings.metrics import OF_MATRIX, OF_PAIR, Metric, chance_of, metric_named, names_pair, value_of
+from tiedlm.embeddings.metrics import OF_MATRIX, OF_PAIR, Metric, chance_of, value_of
 from tiedlm.embeddings.schema import (
     Alignment,
     Bin,
     EmbeddingAnalysis,
     MatrixMeasures,
-    MeasureDifference,
     Nearest,
-    OverSeeds,
     PairMeasures,
     SideOf,
 )
+from tiedlm.evaluation.absence import NOT_STORED
 from tiedlm.report.figures import numbers
 from tiedlm.report.figures.table import NOTHING, Absence, Row, Shown, Table
 
 LETTERS = "AB"
-_CHANCE = "by chance"
+BY_CHANCE = "by chance"
 _DECIMALS = {"effective_rank": 1}
-_TOO_LITTLE = "no reason is known"
 
 
 def matrix_table(analysis: EmbeddingAnalysis) -> Table:
@@ -89,9 +87,9 @@ def _each_row(metrics: Sequence[Metric], found: Sequence[MatrixMeasures | PairMe
         chances = [chance_of(each, metric) for each in found]
         if any(chance is not None and value is not None for chance, value in zip(chances, values, strict=True)):
             shown = (
-                NOTHING if value is None else _plain(metric.key, c) for c, value in zip(chances, values, strict=True)
+                NOTHING if value is None else plain(metric.key, c) for c, value in zip(chances, values, strict=True)
             )
-            rows.append(Row.of(_CHANCE, shown, depth=1))
+            rows.append(Row.of(BY_CHANCE, shown, depth=1))
         yield rows
 
 
@@ -103,13 +101,19 @@ def _reason(absent: Mapping[str, str], key: str) -> str | None:
 
 
 def _cell(key: str, value: float | None, reason: str | None) -> Shown:
-    return Absence(reason or _TOO_LITTLE) if value is None else _plain(key, value)
+    return Absence(reason or NOT_STORED) if value is None else plain(key, value)
 
 
-def _plain(key: str, value: float | None) -> str:
+def decimals_of(key: str) -> int:
+    """How many decimals a figure is shown with."""
+    return _DECIMALS.get(key, 3)
+
+
+def plain(key: str, value: float | None) -> str:
+    """A figure by its dotted key; one that would round to 0 without being 0 has one digit."""
     if value is None:
         return NOTHING
-    decimals = _DECIMALS.get(key, 3)
+    decimals = decimals_of(key)
     rounded = round(value, decimals)
     return f"{rounded + 0.0:,.{decimals}f}" if rounded else ("0" if value == 0 else f"{value:.1g}")
 
@@ -141,7 +145,7 @@ def _bin_table(title: str, bins: Sequence[Bin]) -> Table:
     kept = [each for each in bins if each.num_tokens]
     rows = [
         Row.of("tokens", (numbers.count(each.num_tokens) for each in kept)),
-        *(Row.of(_BIN_LABELS[key], (_plain(key, each.means[key]) for each in kept)) for key in bins[0].means),
+        *(Row.of(_BIN_LABELS[key], (plain(key, each.means[key]) for each in kept)) for key in bins[0].means),
     ]
     return Table(tuple(each.label for each in kept), tuple(rows), names_as="lines", title=title)
 
@@ -163,51 +167,6 @@ def _neighbour(nearest: Nearest, rank: int) -> str:
         return NOTHING
     near = nearest.neighbours[rank]
     return f"{near.token} {near.cosine:.2f}"
-
-
-def seed_tables(analysis: EmbeddingAnalysis) -> Iterator[Table]:
-    """For each matrix, and each pair, every figure of every variant over its seeds, beside its value by chance."""
-    for of in dict.fromkeys(each.of for each in analysis.over_seeds):
-        found = {(each.variant, each.metric): each for each in analysis.over_seeds if each.of == of}
-        variants = list(dict.fromkeys(variant for variant, _ in found))
-        rows = (_seed_row(metric, variants, found) for metric in dict.fromkeys(metric for _, metric in found))
-        yield Table((*variants, _CHANCE), tuple(rows), title=_title(of))
-
-
-def _title(of: str) -> str:
-    return f"{of}, token by token" if names_pair(of) else f"The {of} embedding"
-
-
-def _seed_row(metric: str, variants: Sequence[str], found: Mapping[tuple[str, str], OverSeeds]) -> Row:
-    each = [found.get((variant, metric)) for variant in variants]
-    cells = [NOTHING if one is None else _spread(one) for one in each]
-    chance = next((one.chance for one in each if one is not None), None)
-    return Row.of(metric_named(metric).label, [*cells, _plain(metric, chance)])
-
-
-def _spread(over: OverSeeds) -> str:
-    if over.sd is None:
-        return _plain(over.metric, over.mean)
-    return numbers.spread(over.mean, over.sd, _DECIMALS.get(over.metric, 3))
-
-
-def difference_tables(analysis: EmbeddingAnalysis) -> Iterator[Table]:
-    """Each variant against the baseline: difference with its interval, and what it comes to."""
-    for variant in dict.fromkeys(each.variant for each in analysis.differences):
-        found = [each for each in analysis.differences if each.variant == variant]
-        names = tuple(f"{each.of}: {metric_named(each.metric).label}" for each in found)
-        rows = (
-            Row.of("difference", map(_difference, found)),
-            Row.of("verdict", (each.verdict.replace("_", " ") for each in found)),
-        )
-        yield Table(names, rows, names_as="lines", title=f"{variant} minus {analysis.baseline}, paired by seed")
-
-
-def _difference(difference: MeasureDifference) -> Shown:
-    shown = numbers.with_interval(difference.mean, difference.interval)
-    if difference.interval is None:
-        return Absence(difference.reason or _TOO_LITTLE, shown, "no interval")
-    return shown
 
 
 def legend(analysis: EmbeddingAnalysis) -> Iterable[str]:
