@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tiedlm.comparison.significance import LEVEL, holm, holm_levels, p_of_difference
-from tiedlm.comparison.statistics import mean, t_interval
+from tiedlm.comparison.statistics import mean
+from tiedlm.embeddings.family import judge_family
 from tiedlm.embeddings.schema import Nearer, OverSeeds
 
 METRICS = ("alignment.orthogonal.held_out", "alignment.linear.held_out", "cka", "neighbours.overlap")
@@ -35,23 +35,20 @@ def _per_seed(
 
 
 def _judged(variant: str, baseline: str, family: Mapping[str, dict[int, float]]) -> Iterator[Nearer]:
-    p_values = {metric: p_of_difference([*by_seed.values()]) for metric, by_seed in family.items()}
-    tested = {metric: p for metric, p in p_values.items() if p is not None}
-    corrected = dict(zip(tested, holm([*tested.values()]), strict=True))
-    levels = dict(zip(tested, holm_levels([*tested.values()]), strict=True))
+    tested = judge_family({metric: [*by_seed.values()] for metric, by_seed in family.items()})
     for metric, by_seed in family.items():
-        per_seed = [*by_seed.values()]
-        middle, p = mean(per_seed), corrected.get(metric)
-        is_told = p is not None and p < LEVEL
+        per_seed, test = [*by_seed.values()], tested.get(metric)
+        middle = mean(per_seed)
+        is_told = test is not None and test.is_told
         yield Nearer(
             variant=variant,
             baseline=baseline,
             metric=metric,
             mean=middle,
-            ci95_corrected=t_interval(per_seed, 1 - levels[metric]) if metric in levels else None,
+            ci95_corrected=test.interval if test else None,
             seeds=[*by_seed],
             per_seed=per_seed,
-            p_difference=p,
+            p_difference=test.p if test else None,
             num_corrected_for=max(len(tested), 1),
             verdict="cannot_tell" if not is_told else "output" if middle > 0 else "input",
         )

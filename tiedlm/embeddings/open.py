@@ -15,7 +15,7 @@ from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import run_of_checkpoint
 from tiedlm.run.row_movement import starting_tying
 from tiedlm.run.stored_data import stored_tokenizer
-from tiedlm.run.token_types import TokenTypes
+from tiedlm.run.token_types import stored_types
 from tiedlm.talk import SILENT, Talk
 from tiedlm.training.checkpoint import load_part
 from tiedlm.tying.base import Tying
@@ -109,15 +109,10 @@ def _tokens(folder: RunFolder, config: RunConfig) -> tuple[list[str] | None, dic
 
 def _counts(folder: RunFolder) -> tuple[Tensor | None, dict[str, str]]:
     """How often each token was a target of the whole run, whichever of its checkpoints is looked at."""
-    from zipfile import BadZipFile
-
-    file = folder.vocabulary_file
-    if not file.is_file():
+    types = stored_types(folder.vocabulary_file)
+    if types is None:
         return None, {"counts": "the run has not finished, and how often it saw each token is stored at its end"}
-    try:
-        return torch.from_numpy(TokenTypes.load(file).targets.astype("int64")), {}
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
-        raise RunError("corrupt", f"{file} cannot be read ({error})") from error
+    return torch.from_numpy(types.targets.astype("int64")), {}
 
 
 def _draw_start(folder: RunFolder, config: RunConfig, vocab_size: int, cache_dir: Path, recorded: str | None) -> Start:

@@ -6,27 +6,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tiedlm.comparison.answer import stored_comparison
-from tiedlm.comparison.pairing import pair_by_seed, pair_seeds
-from tiedlm.comparison.significance import LEVEL, holm, holm_levels, p_of_difference
-from tiedlm.comparison.statistics import paired_difference, t_interval
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.embeddings.analyze import described, leftover, measure_all, same_start
 from tiedlm.embeddings.asked import Asked
+from tiedlm.embeddings.differences import differences
 from tiedlm.embeddings.nearer import nearer
 from tiedlm.embeddings.open import open_pair
 from tiedlm.embeddings.pair import EmbeddingPair
 from tiedlm.embeddings.schema import (
-    Direction,
     EmbeddingAnalysis,
     MatrixMeasures,
-    MeasureDifference,
     Model,
     PairMeasures,
 )
 from tiedlm.embeddings.seed_figures import Figure, Place, figures, over_seeds
 from tiedlm.embeddings.sides import sides_of
 from tiedlm.errors import RunError
-from tiedlm.evaluation.absence import ONE_SEED
 from tiedlm.experiment.baseline import default_baseline
 from tiedlm.run.folder import RunFolder, run_folders
 from tiedlm.run.result import RunResult
@@ -69,13 +64,14 @@ def analyze_experiment(folder: Path, asked: Asked, *, cache_dir: Path, talk: Tal
     notes = [*measured.notes]
     if not all(len(members) == len(runs[baseline]) for members in runs.values()):
         notes.append("The variants have different seeds finished: differences are over the seeds in common.")
+    results = {variant: [run.result for run in members] for variant, members in runs.items()}
     by_variant = [over_seeds(place, by_seed) for place, by_seed in measured.figures.items()]
     return EmbeddingAnalysis(
         models=measured.models,
         matrices=measured.matrices,
         pairs=measured.pairs,
         over_seeds=by_variant,
-        differences=list(_differences(measured.figures, runs, baseline)),
+        differences=list(differences(measured.figures, results, baseline)),
         nearer=list(nearer(by_variant, measured.with_one_matrix(), baseline)),
         baseline=baseline,
         notes=notes,
@@ -143,66 +139,3 @@ def _notes(
     alike = [variants[model.name] for model in others if same_start(model, last)]
     if alike and apart is None:
         yield leftover(" and ".join([*alike, variants[last.name]]))
-
-
-def _differences(
-    figures: Mapping[Place, Mapping[int, Figure]], runs: Mapping[str, Sequence[_Finished]], baseline: str
-) -> Iterator[MeasureDifference]:
-    """Of each figure that a variant and the baseline both have; those of one variant are a family for Holm's method."""
-    for variant in (name for name in runs if name != baseline):
-        results = [[run.result for run in runs[name]] for name in (variant, baseline)]
-        pairing = pair_seeds(pair_by_seed(*results))
-        found = [
-            _difference(place, by_seed, figures[base], baseline, pairing.level, "; ".join(pairing.reasons))
-            for place, by_seed in figures.items()
-            if place.variant == variant
-            and (base := place._replace(variant=baseline)) in figures
-            and {*by_seed} & {*figures[base]}
-        ]
-        yield from (each.model_copy(update={"verdict": _verdict(each)}) for each in _corrected(found))
-
-
-def _corrected(family: Sequence[MeasureDifference]) -> list[MeasureDifference]:
-    """With p-values and intervals corrected for all of the family that could be tested."""
-    found = list(family)
-    p_values = {index: p for index, each in enumerate(found) if (p := each.p_difference) is not None}
-    values = list(p_values.values())
-    for index, p, level in zip(p_values, holm(values), holm_levels(values), strict=True):
-        interval = t_interval(found[index].per_seed, 1 - level) if len(values) > 1 else None
-        update = {"p_difference": p, "num_corrected_for": len(values), "ci95_corrected": interval}
-        found[index] = found[index].model_copy(update=update)
-    return found
-
-
-def _difference(
-    place: Place,
-    by_seed: Mapping[int, Figure],
-    baseline_by_seed: Mapping[int, Figure],
-    baseline: str,
-    level: str,
-    reasons: str,
-) -> MeasureDifference:
-    seeds = [seed for seed in by_seed if seed in baseline_by_seed]
-    mine, theirs = ([figures[seed].value for seed in seeds] for figures in (by_seed, baseline_by_seed))
-    measured = paired_difference(mine, theirs)
-    are_pairs = level != "none"
-    reason = None if are_pairs and len(seeds) > 1 else ONE_SEED if are_pairs else f"the runs are not pairs ({reasons})"
-    return MeasureDifference(
-        **place._asdict(),
-        baseline=baseline,
-        mean=measured.mean,
-        ci95_seeds=measured.interval if are_pairs else None,
-        seeds=seeds,
-        per_seed=list(measured.differences),
-        p_difference=p_of_difference(measured.differences) if are_pairs else None,
-        pairing=level,
-        reason=reason,
-    )
-
-
-def _verdict(difference: MeasureDifference) -> Direction:
-    if difference.pairing != "none" and not any(difference.per_seed):
-        return "no_difference"
-    if difference.p_difference is None or difference.p_difference >= LEVEL:
-        return "cannot_tell"
-    return "higher" if difference.mean > 0 else "lower"

@@ -171,9 +171,9 @@ class OverSeeds(Config):
 class MeasureDifference(Config):
     """variant - baseline of a figure of the same matrix, or pair, over the seeds both have: paired by seed.
 
-    `p_difference` is Holm-corrected for the `num_corrected_for` figures of the variant that could be tested.
-    `ci95_seeds` is not corrected, `ci95_corrected` is that which excludes 0 exactly where the corrected p-value says
-    so; null where nothing was. Both are null with the `reason` for a single seed and where the runs are no pairs.
+    `p_difference` and `ci95_corrected` are Holm-corrected for the `num_corrected_for` figures of the variant that could
+    be tested, `ci95_seeds` is not. The intervals are null with the `reason` for a single seed and where the runs are no
+    pairs, the corrected one also where all seeds differ by the same amount.
     """
 
     variant: str
