@@ -19,7 +19,7 @@ app = options.new_app()
 Paths = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="A [B] | EXPERIMENT",
+        metavar="PATH",
         help="One model or two (a run's folder, or a checkpoint in it), or an experiment. If none: the newest one.",
         show_default=False,
         autocompletion=completion.experiments_or_runs,
@@ -63,7 +63,7 @@ def analyze(
     from tiedlm.run.find import find_folders
     from tiedlm.talk import Talk
 
-    words = [word.strip() for word in (tokens or "").split(",") if word.strip()]
+    words = _words(tokens)
     found = find_folders(paths or [], runs_dir, Talk())
     _check(found, words, by_frequency)
     asked = _asked(measures, by_frequency, queries)
@@ -76,6 +76,16 @@ def analyze(
     from .console import console
 
     render_analysis(analysis, console())
+
+
+def _words(tokens: str | None) -> list[str]:
+    """What --tokens names; raises ConfigError where that is nothing."""
+    from tiedlm.errors import ConfigError, Problem
+
+    words = [word.strip() for word in (tokens or "").split(",")]
+    if tokens is not None and not all(words):
+        raise ConfigError(Problem("--tokens", f"{tokens!r}: must be words with commas between them"))
+    return [word for word in words if word]
 
 
 def _analyze(found: Sequence[Path], asked: "Asked", words: Sequence[str], cache_dir: Path) -> "EmbeddingAnalysis":
