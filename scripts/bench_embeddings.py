@@ -45,7 +45,7 @@ def measures(one: torch.Tensor, other: torch.Tensor, num_queries: int | None) ->
         "orthogonal": lambda: (orthogonal(pair()).held_out, 0.0),
         "linear": lambda: (linear(pair()).held_out, 0.0),
         "cka": lambda: linear_cka(pair()),
-        "symmetry": lambda: symmetric_share(pair()),
+        "symmetry": lambda: symmetric_share(pair()) or (0.0, 0.0),
         "neighbours": lambda: (overlap(), overlap_chance(num_rows)),
         "isotropy": lambda: (isotropy(Matrix(one)).isoscore or 0.0, normal_isoscore(num_rows, dim) or 0.0),
         "rank": lambda: (effective_rank(Matrix(one)), normal_effective_rank(num_rows, dim)),

@@ -76,4 +76,5 @@ def test_ranks_are_those_of_scipy_with_ties() -> None:
 def test_what_does_not_vary_has_no_figure() -> None:
     found = frequency(Matrix(normal()), torch.full((V,), 7))
     assert found == (None, None, None)
-    assert frequency(Matrix(normal(1).expand(V, D)), COUNTS).r2 is None
+    for row in (normal(1), normal(1).double() / 3):
+        assert frequency(Matrix(row.expand(V, D)), COUNTS).r2 is None

@@ -10,6 +10,12 @@ from tests.support.planted import D, V, beside, normal, rotation
 from tiedlm.embeddings.similarity import Similarity, linear_cka, symmetric_share
 
 
+def share(embedding: torch.Tensor, output: torch.Tensor) -> float:
+    found = symmetric_share(beside(embedding, output))
+    assert found is not None
+    return found.value
+
+
 def test_cka_is_one_for_a_copy_turned_scaled_and_moved() -> None:
     rows = normal().double()
     assert linear_cka(beside(rows, rows)).value == pytest.approx(1, abs=1e-12)
@@ -39,14 +45,13 @@ def test_the_symmetric_share_is_that_of_the_table_itself() -> None:
     embedding, output = normal(30, 4).double(), normal(30, 4, seed=1).double()
     table = embedding @ output.T
     expected = float((table * table.T).sum() / table.square().sum())
-    assert symmetric_share(beside(embedding, output)).value == pytest.approx(expected, rel=1e-9)
+    assert share(embedding, output) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_table_of_tied_matrices_is_symmetric_and_that_of_independent_ones_is_not() -> None:
     rows = normal()
-    assert symmetric_share(beside(rows, rows)).value == pytest.approx(1, abs=1e-9)
-    assert symmetric_share(beside(rows, -rows)).value == pytest.approx(1, abs=1e-9)
-    assert abs(symmetric_share(beside(rows, normal(seed=1))).value) < 0.01
+    assert share(rows, rows) == pytest.approx(1, abs=1e-9) == share(rows, -rows)
+    assert abs(share(rows, normal(seed=1))) < 0.01
 
 
 def test_an_antisymmetric_table_has_a_share_of_minus_one() -> None:
@@ -54,4 +59,10 @@ def test_an_antisymmetric_table_has_a_share_of_minus_one() -> None:
     half = D // 2
     quarter_turn = torch.zeros(D, D, dtype=torch.float64)
     quarter_turn[:half, half:], quarter_turn[half:, :half] = torch.eye(half), -torch.eye(half)
-    assert symmetric_share(beside(rows, rows @ quarter_turn)).value == pytest.approx(-1, abs=1e-9)
+    assert share(rows, rows @ quarter_turn) == pytest.approx(-1, abs=1e-9)
+
+
+def test_a_table_of_zeros_has_no_share() -> None:
+    one, other = torch.zeros(2, V, D)
+    one[:, : D // 2], other[:, D // 2 :] = 1, 1
+    assert symmetric_share(beside(one, other)) is None

@@ -66,7 +66,7 @@ def _held_out(matrix: Matrix, logs: Tensor) -> tuple[float, float] | None:
     products = torch.zeros(rows.dim, dtype=torch.float64)
     for part, block in rows.blocks():
         products += (block - rows.mean).T @ target[part]
-    if not products.any():
+    if rows.is_constant or not products.any():
         return None
     truth = logs[held_out] - centre
     total = float(truth.square().sum())

@@ -94,6 +94,8 @@ def _symmetry(pair: _Pair, taken: Taken) -> None:
     if not pair.has_one_width:
         raise UnusableError(pair.widths)
     found = symmetric_share(pair.matrices)
+    if found is None:
+        raise UnusableError("no row of one has anything in common with a row of the other: the direct path is 0")
     taken.fields |= {"symmetric_share": found.value, "symmetric_share_chance": found.chance}
 
 

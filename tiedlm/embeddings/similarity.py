@@ -27,16 +27,18 @@ def linear_cka(pair: MatrixPair) -> Similarity:
     return Similarity(float(pair.product.square().sum()) / norms, shuffled / norms)
 
 
-def symmetric_share(pair: MatrixPair) -> Similarity:
+def symmetric_share(pair: MatrixPair) -> Similarity | None:
     """tr((W'E)^2) / tr(E'E W'W): of the table T = E W' of what each token says of the next by itself, <T, T'> / <T, T>.
 
     Of the input embedding E and the output embedding W, of equal width. 1 where T is symmetric, as it is with W = E; -1
-    where it is antisymmetric. By chance the part of the mean rows, which any two matrices have, and of the centred rows
-    tr(E'E W'W) / (V - 1).
+    where it is antisymmetric, None where it is 0. By chance the part of the mean rows, which any two matrices have, and
+    of the centred rows tr(E'E W'W) / (V - 1).
     """
     embedding, output, num_rows = pair.one, pair.other, pair.num_rows
     table = pair.product + num_rows * embedding.mean.outer(output.mean)
     norm = float((embedding.gram * output.gram).sum())
+    if norm == 0:
+        return None
     of_means = (num_rows * float(output.mean @ embedding.mean)) ** 2
     shuffled = of_means + float((embedding.covariance * output.covariance).sum()) / (num_rows - 1)
     return Similarity(float((table * table.T).sum()) / norm, shuffled / norm)
