@@ -54,6 +54,15 @@ def analyze(
         str | None,
         typer.Option("--tokens", metavar="WORD,..", help="List the nearest neighbours of these in each matrix."),
     ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            "--pairs",
+            metavar="FILE",
+            help="Pairs of words with scores of people (two words, a number): do cosines rank them alike?",
+            callback=options.file_given,
+        ),
+    ] = None,
     runs_dir: options.RunsDir = options.RUNS_DIR,
     cache_dir: options.CacheDir = None,
     as_json: options.Json = False,
@@ -67,6 +76,12 @@ def analyze(
     found = find_folders(paths or [], runs_dir, Talk())
     _check(found, words, by_frequency)
     asked = _asked(measures, by_frequency, queries)
+    if pairs is not None:
+        from dataclasses import replace
+
+        from tiedlm.embeddings.word_pairs import read_word_pairs
+
+        asked = replace(asked, word_pairs=read_word_pairs(pairs))
     analysis = _analyze(found, asked, words, options.cache_folder(cache_dir))
     if as_json:
         print_json(analysis.model_dump(mode="json"))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from tiedlm.embeddings import schema
-from tiedlm.embeddings.asked import Asked
+from tiedlm.embeddings.asked import WORD_PAIRS, Asked
 from tiedlm.embeddings.frequency import frequency
 from tiedlm.embeddings.isotropy import effective_rank, isotropy, normal_effective_rank, normal_isoscore
 from tiedlm.embeddings.matrix import MatrixPair
@@ -13,6 +13,7 @@ from tiedlm.embeddings.neighbours import K, hubness
 from tiedlm.embeddings.pair import UnknownStartError
 from tiedlm.embeddings.sides import MeasuredSide
 from tiedlm.embeddings.taken import Said, Taken, UnusableError, check_enough_for_neighbours, check_varies, mean
+from tiedlm.embeddings.word_pairs import FEWEST, agreement
 
 _FEWEST_SEEN = 4
 
@@ -21,7 +22,8 @@ def measure_side(side: MeasuredSide, asked: Asked, step: Said = lambda words: No
     """The measures of one matrix; `step` hears of each."""
     taken = Taken()
     for name in asked.of_matrix():
-        taken.take(name, partial(_MEASURES[name], side, taken), side.matrix.num_rows)
+        given = (side, taken, asked) if name == WORD_PAIRS else (side, taken)
+        taken.take(name, partial(_MEASURES[name], *given), side.matrix.num_rows)
         step(name)
     if side.matrix.num_rows:
         taken.tokens["norm"] = (side.matrix.norms, None)
@@ -84,10 +86,22 @@ def _distance(side: MeasuredSide, taken: Taken) -> None:
     taken.tokens |= {key: (getattr(moved, key), None) for key in Movement._fields}
 
 
-_MEASURES: Mapping[str, Callable[[MeasuredSide, Taken], None]] = {
+def _word_pairs(side: MeasuredSide, taken: Taken, asked: Asked) -> None:
+    check_varies(side)
+    if side.names is None:
+        raise UnusableError(f"the tokens have no names ({side.pair.absent['tokens']})")
+    found = agreement(side.matrix, {name: place for place, name in enumerate(side.names)}, asked.word_pairs)
+    taken.fields["word_pairs"] = schema.WordPairs(num_given=len(asked.word_pairs), **found._asdict())
+    if found.spearman is None:
+        few = f"both words of {found.num_pairs} of {len(asked.word_pairs)} pairs are one token"
+        taken.absent["word_pairs.spearman"] = f"{few}: at least {FEWEST} that differ are needed"
+
+
+_MEASURES: Mapping[str, Callable[..., None]] = {
     "isotropy": _isotropy,
     "rank": _rank,
     "frequency": _frequency,
     "neighbours": _hubness,
     "distance": _distance,
+    WORD_PAIRS: _word_pairs,
 }

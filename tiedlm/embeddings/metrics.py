@@ -24,6 +24,7 @@ OF_MATRIX = (
     Metric("hubness.skewness", "hubness, skewness", "hubness.chance"),
     Metric("distance.relative", "distance from start", None),
     Metric("distance.cosine", "cosine with start", None),
+    Metric("word_pairs.spearman", "agreement on word pairs", 0.0),
 )
 OF_PAIR = (
     Metric("alignment.identity.held_out", "cosine, as they are", 0.0),

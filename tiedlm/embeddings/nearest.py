@@ -9,9 +9,7 @@ from tiedlm.config.base import ConfigError, Problem
 from tiedlm.embeddings.neighbours import K, nearest
 from tiedlm.embeddings.schema import Nearest, Neighbour
 from tiedlm.embeddings.sides import MeasuredSide, Sides
-
-_BEFORE_A_WORD = ("", "Ġ", "▁")
-"""What stands before a word that a space precedes, in BPE of bytes and in SentencePiece."""
+from tiedlm.embeddings.word_pairs import BEFORE_A_WORD
 
 
 def nearest_tokens(sides: Sides, words: Sequence[str], k: int = K) -> list[Nearest]:
@@ -24,7 +22,7 @@ def nearest_tokens(sides: Sides, words: Sequence[str], k: int = K) -> list[Neare
 
 def _of_word(sides: Sides, word: str, k: int) -> Iterator[Nearest]:
     num_found = 0
-    for token in (before + word for before in _BEFORE_A_WORD):
+    for token in (before + word for before in BEFORE_A_WORD):
         for side in sides.sides:
             found = _of_token(side, token, k)
             if found is not None:
@@ -50,9 +48,7 @@ def _of_token(side: MeasuredSide, token: str, k: int) -> Nearest | None:
 
 
 def _names(side: MeasuredSide) -> list[str]:
-    tokens = side.pair.tokens
-    if tokens is None:
-        raise ConfigError(
-            Problem("--tokens", f"the tokens of {side.pair.name} have no names: {side.pair.absent['tokens']}")
-        )
-    return [tokens[row] for row in side.index.tolist()]
+    if side.names is None:
+        message = f"the tokens of {side.pair.name} have no names: {side.pair.absent['tokens']}"
+        raise ConfigError(Problem("--tokens", message))
+    return side.names

@@ -50,6 +50,15 @@ class Distance(Config):
     cosine: float
 
 
+class WordPairs(Config):
+    """Spearman's correlation of cosines with the scores of people, over `num_pairs` of the `num_given`: those whose
+    words are both one token."""
+
+    spearman: float | None
+    num_pairs: int
+    num_given: int
+
+
 class Bin(Config):
     """The tokens that were seen so often in training: the mean of each figure over them; null without a token."""
 
@@ -71,6 +80,7 @@ class MatrixMeasures(Config):
     frequency: FrequencyFit | None = None
     hubness: Hubs | None = None
     distance: Distance | None = None
+    word_pairs: WordPairs | None = None
     by_frequency: list[Bin] = []  # noqa: RUF012 (a frozen model)
     absent: Reasons = {}  # noqa: RUF012
 

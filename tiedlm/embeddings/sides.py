@@ -41,6 +41,12 @@ class MeasuredSide:
         return Matrix(start.input if self.side == "input" else start.output, self.index)
 
     @cached_property
+    def names(self) -> list[str] | None:
+        """The names of the tokens; None where they are not known."""
+        tokens = self.pair.tokens
+        return None if tokens is None else [tokens[row] for row in self.index.tolist()]
+
+    @cached_property
     def queries(self) -> Tensor:
         """The places of the tokens whose neighbours are looked for."""
         return queries(self.matrix.num_rows, self._num_queries)

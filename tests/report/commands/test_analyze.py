@@ -59,6 +59,7 @@ def test_what_is_absent_is_a_dash_and_its_reason_is_said_below() -> None:
 def test_figures_that_nobody_asked_for_have_no_row() -> None:
     text = printed(analyze_models([model("one")], Asked(frozenset({"cka"}))))
     assert "linear CKA" in text and "cosine" not in text.split("By chance:")[0] and "IsoScore" not in text
+    assert "Pairs of matrices" not in printed(analyze_models([model("one")], Asked(frozenset({"rank"}))))
 
 
 def test_one_matrix_is_one_column() -> None:

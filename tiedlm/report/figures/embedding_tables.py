@@ -39,17 +39,15 @@ def _without_copies(analysis: EmbeddingAnalysis) -> list[MatrixMeasures]:
 
 
 def pair_table(analysis: EmbeddingAnalysis) -> Table | None:
-    """Each pair of matrices a column; None where there is no pair."""
+    """Each pair of matrices a column; None where there is no pair, or nothing was measured of one."""
     pairs = analysis.pairs
-    if not pairs:
-        return None
     names = [f"{_side(analysis, pair.a)} ~ {_side(analysis, pair.b)}" for pair in pairs]
     rows: list[Row] = []
     for row, metric in zip(_each_row(OF_PAIR, pairs), OF_PAIR, strict=True):
         rows += row
         if row and metric.key.startswith("alignment."):
             rows += _fit_rows(metric.key.split(".")[1], pairs)
-    return Table(tuple(names), tuple(rows), title="Pairs of matrices, token by token")
+    return Table(tuple(names), tuple(rows), title="Pairs of matrices, token by token") if rows else None
 
 
 def _fit_rows(kind: str, pairs: Sequence[PairMeasures]) -> Iterator[Row]:
