@@ -89,6 +89,7 @@ REFUSED = {
     f"{TIED} --queries 0": "--queries: '0': must be a whole number above 0, or all",
     f"{TIED} --tokens zyx": "--tokens: 'zyx' is no token that was measured",
     f"{TIED} --tokens P,,Q": "--tokens: 'P,,Q': must be words with commas between them",
+    f"{TIED} --pairs nothing.csv": "--pairs: nothing.csv cannot be read: No such file or directory",
     f"{TIED}/evaluation": "holds no model: give the folder of a run",
     "small.yaml": "is a file, not a folder",
 }
