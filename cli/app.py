@@ -28,6 +28,7 @@ GROUPS = {
     },
     "Look": {
         "report": "Print or write a stored comparison.",
+        "analyze": "Measure what the two matrices look like.",
         "verify": "Recompute every figure from stored scores.",
         "evaluate": "Score a split with a trained model.",
         "generate": "Continue a text with a trained model.",

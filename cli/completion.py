@@ -36,6 +36,11 @@ def run_folders(incomplete: str) -> list[str]:
     return _beginning(incomplete, runs)
 
 
+def experiments_or_runs(incomplete: str) -> list[str]:
+    """What `analyze` takes."""
+    return [*experiment_folders(incomplete), *run_folders(incomplete)]
+
+
 def config_keys(incomplete: str) -> list[str]:
     """Dotted keys of a config."""
     from tiedlm.experiment.file_schema import file_keys

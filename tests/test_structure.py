@@ -42,6 +42,7 @@ PARTS = [
     "run",
     "experiment",
     "comparison",
+    "embeddings",
     "report",
     "api",
     "cli",

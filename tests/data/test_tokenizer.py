@@ -202,3 +202,38 @@ def test_a_tokenizer_file_with_ids_above_its_number_of_types_is_refused(tmp_path
     path.write_text(json.dumps(raw))
     with pytest.raises(ConfigError, match="an id of 99,999"):
         trained({"type": "file", "path": str(path)})
+
+
+@pytest.mark.parametrize("config", [*LOSSLESS, {"type": "word"}])
+def test_no_two_tokens_have_one_name(config: dict[str, Any]) -> None:
+    rows = [*ROWS, *rows_of("a word that reads <eos> is a word\n")]
+    tokenizer = trained(config, rows)
+    names = tokenizer.names()
+    assert len(names) == len({*names}) == tokenizer.vocab_size
+
+
+def test_a_byte_has_one_name_in_a_model_of_bytes_and_in_bpe() -> None:
+    bytewise, bpe = (trained(config).names() for config in ({"type": "byte"}, {"type": "bpe", "vocab_size": 300}))
+    assert {*bytewise} <= {*bpe}
+    one = trained({"type": "bpe", "vocab_size": 257})
+    for symbol in ("a", " ", "\n", "\x00", "~"):
+        (index,) = one.encode(symbol)
+        assert one.names()[index] == bytewise[ord(symbol)]
+
+
+def test_words_are_their_own_names() -> None:
+    names = trained({"type": "word"}).names()
+    assert names[:2] == ["\n", "<unk>"] and "cat" in names
+
+
+@pytest.mark.parametrize("kind", ["BPE", "WordLevel"])
+def test_the_tokens_of_a_file_have_the_names_that_it_gives_them(tmp_path: Path, kind: str) -> None:
+    """Also its end of text, which has another name while text is read."""
+    path = library_file(tmp_path)
+    if kind == "WordLevel":
+        library = Library(models.WordLevel({"<unk>": 0, "<|endoftext|>": 1, "a": 2}, unk_token="<unk>"))
+        library.save(str(path))
+    tokenizer = trained({"type": "file", "path": str(path)})
+    expected = Library.from_file(str(path))
+    assert tokenizer.names() == [expected.id_to_token(index) for index in range(tokenizer.vocab_size)]
+    assert tokenizer.names()[tokenizer.end_of_text] == "<|endoftext|>"

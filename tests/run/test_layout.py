@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.support.small_runs import small_run
 from tiedlm.run.added import Added
-from tiedlm.run.layout import Layout, Run
+from tiedlm.run.layout import Layout, Run, run_of_checkpoint
 
 
 def test_a_run_lies_by_experiment_variant_and_seed_and_its_folder_leads_back(tmp_path: Path) -> None:
@@ -37,3 +37,10 @@ def test_the_folders_of_runs_are_in_the_order_of_variants_and_of_seeds_as_number
     (renamed / "config.yaml").touch()
     assert layout.run_dirs() == [renamed, *folders]
     assert Layout(tmp_path / "nothing").run_dirs() == []
+
+
+def test_a_checkpoint_leads_back_to_its_run_and_nothing_else_does(tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "small" / "tied" / "seed-7"
+    assert run_of_checkpoint(run / "checkpoint" / "step-450") == (run, 450)
+    for other in (run, run / "checkpoint", run / "checkpoint" / "step-x", run / "step-450"):
+        assert run_of_checkpoint(other) is None

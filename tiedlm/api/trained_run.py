@@ -8,7 +8,6 @@ from tiedlm.api.arguments import check_not_negative, check_one_of, check_seed, c
 from tiedlm.api.messages import python_names
 from tiedlm.api.settings import Overrides, as_path, as_settings, cache_folder
 from tiedlm.data.config import SPLITS
-from tiedlm.errors import RunError
 from tiedlm.run.folder import RunFolder
 from tiedlm.talk import SILENT, Talk
 
@@ -86,17 +85,10 @@ class TrainedRun:
         return EmbeddingPair(inputs, outputs, self._counts())
 
     def _counts(self) -> "npt.NDArray[np.int64] | None":
-        from zipfile import BadZipFile
+        from tiedlm.run.token_types import stored_types
 
-        from tiedlm.run.token_types import TokenTypes
-
-        file = self._folder.vocabulary_file
-        if not file.is_file():
-            return None
-        try:
-            return TokenTypes.load(file).targets
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
-            raise RunError("corrupt", f"{file} cannot be read ({error})") from error
+        types = stored_types(self._folder.vocabulary_file)
+        return None if types is None else types.targets
 
     @python_names()
     def generate(

@@ -8,11 +8,10 @@ from tiedlm.data.config import BpeTokenizer
 from tiedlm.data.documents import Row
 from tiedlm.data.encoding_cache import KnownParts
 from tiedlm.data.library_tokenizer import LibraryTokenizer
-from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, batches_of, fewer_types, pieces, tokens_of
+from tiedlm.data.tokenizer import END_OF_TEXT, PIECE_CHARS, Tokens, batches_of, fewer_types, pieces, tokens_of
 from tiedlm.data.tokenizer_files import TOKENIZER_JSON
 from tiedlm.files import write_atomic
 
-END_OF_TEXT = "<|endoftext|>"
 _WORDS = (
     r"'(?:[sdmt]|ll|ve|re)"
     r"| ?\p{L}{1,200}| ?\p{N}{1,200}| ?[^\s\p{L}\p{N}]{1,200}"

@@ -6,9 +6,17 @@ from pathlib import Path
 import numpy as np
 
 from tiedlm.data.documents import Row
-from tiedlm.data.tokenizer import PIECE_CHARS, Tokens, batches_of, pieces, tokens_of
+from tiedlm.data.tokenizer import END_OF_TEXT, PIECE_CHARS, Tokens, batches_of, pieces, tokens_of
 
 _BATCH_CHARS = 1 << 18
+
+
+def byte_names() -> list[str]:
+    """A printable character for each byte (Radford et al. 2019): itself where it is one, else one from U+0100 on."""
+    shown = {*range(33, 127), *range(161, 173), *range(174, 256)}
+    others = (value for value in range(256) if value not in shown)
+    moved = {value: 256 + place for place, value in enumerate(others)}
+    return [chr(moved.get(value, value)) for value in range(256)]
 
 
 class Bytes:
@@ -39,6 +47,10 @@ class Bytes:
     def spellings(self) -> list[str]:
         """ASCII as it is, the replacement character for the bytes of other characters."""
         return [*(bytes([value]).decode(errors="replace") for value in range(256)), ""]
+
+    def names(self) -> list[str]:
+        """Each byte as GPT-2's byte-level alphabet has it, so that it is the same token as in a BPE of bytes."""
+        return [*byte_names(), END_OF_TEXT]
 
     def words_reason(self, num_lost: int) -> None:
         """None: bytes lose nothing."""

@@ -41,7 +41,7 @@ class TokenizerFile(LibraryTokenizer):
             message = f"{config.path} has {self.vocab_size:,} types, but an id of {highest:,}: ids must have no gaps"
             raise ConfigError(Problem(_PATH, message))
         end = _end_of_text(vocabulary, _unknown(raw["model"]), config)
-        self.end_of_text = vocabulary[end]
+        self.end_of_text, self._end = vocabulary[end], end
         self.label = f"{Path(config.path).name}, {self.vocab_size:,} types"
         self.notes: list[str] = []
         self._tokenizer = _reading_only_text(raw, end)
@@ -59,6 +59,12 @@ class TokenizerFile(LibraryTokenizer):
     def save(self, folder: Path) -> None:
         """The file as it was."""
         write_atomic(folder / TOKENIZER_JSON, self._description)
+
+    def names(self) -> list[str]:
+        """As the file has them: the end of text may have another name while text is read."""
+        names = super().names()
+        names[self.end_of_text] = self._end
+        return names
 
     def encode_rows(self, rows: Iterable[Row]) -> Iterator[Tokens]:
         """The tokens of each document and an end of text; a document that does not decode to itself counts as lost."""

@@ -23,6 +23,10 @@ class LibraryTokenizer:
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=True)
         return text
 
+    def names(self) -> list[str]:
+        """The tokens of the vocabulary as it writes them."""
+        return [self._tokenizer.id_to_token(index) for index in range(self._tokenizer.get_vocab_size())]
+
     def spellings(self) -> list[str] | None:
         """What each id adds behind a letter, (V,); None where the text so far does not stay as it was.
 

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from tiedlm.data.documents import Row
 
 Ids = npt.NDArray[np.integer]
+END_OF_TEXT = "<|endoftext|>"
+"""The name of the end of text in tokenizers of our own."""
 PIECE_CHARS = 10_000
 """About how much text is encoded at once where a row's tokens do not depend on its neighbours."""
 
@@ -49,6 +51,9 @@ class Tokenizer(Protocol):
 
     def spellings(self) -> list[str] | None:
         """What each id adds to a text that ends in a letter, (V,): "" for what is no text. None where it cannot say."""
+
+    def names(self) -> list[str]:
+        """What each id is called, (V,), no two alike; bytes of a token as byte-level BPE writes them."""
 
     def words_reason(self, num_lost: int) -> str | None:
         """Why a figure per word would not be one of the original text, `num_lost` added up over a split."""

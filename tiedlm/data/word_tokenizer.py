@@ -80,6 +80,10 @@ class Words:
         """The words with the space that stands before them."""
         return ["", "", *(f" {word}" for word in self._words[2:])]
 
+    def names(self) -> list[str]:
+        """The words; <eos> is a newline, for a word may read <eos>."""
+        return ["\n", *self._words[1:]]
+
     def words_reason(self, num_lost: int) -> str | None:
         """Words outside the vocabulary were not predicted as themselves."""
         return f"{num_lost:,} words outside the vocabulary were read as <unk>" if num_lost else None

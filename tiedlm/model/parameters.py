@@ -78,7 +78,12 @@ def hash_body(model: LanguageModel) -> str:
 
 def hash_input_embedding(model: LanguageModel) -> str | None:
     """SHA-256 over the fp32 values of the (V, D) matrix that ids are looked up in; None where that is not one."""
-    reached = _input_side(model.tying)
+    return hash_input_table(model.tying)
+
+
+def hash_input_table(tying: Tying) -> str | None:
+    """`hash_input_embedding` of the embeddings alone."""
+    reached = _input_side(tying)
     if len(reached) != 1:
         return None
     (embedding,) = reached

@@ -34,6 +34,13 @@ def holds_runs(folder: Path) -> bool:
     return run.config_file.is_file() or run.result_file.is_file() or Layout(folder).has_runs()
 
 
+def is_experiment(folder: Path) -> bool:
+    """Whether a folder holds runs and is not that of one."""
+    from tiedlm.run.folder import RunFolder, run_folders
+
+    return not RunFolder(folder).config_file.is_file() and bool(run_folders(folder))
+
+
 def newest_experiment(runs_dir: Path) -> Path | None:
     """The experiment under `runs_dir` whose runs were touched last; None where there is none."""
     from tiedlm.run.folder import part_folders, run_folders

@@ -8,6 +8,7 @@ An experiment with recipes or budgets has one folder for each of them between it
 is laid out as above; what all runs share, the micro-batch size, is agreed in its own.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +83,12 @@ class Layout:
 def run_dir_of_checkpoint(step_dir: Path) -> Path:
     """The folder of the run that a checkpoint/step-<n>/ belongs to."""
     return step_dir.parent.parent
+
+
+def run_of_checkpoint(path: Path) -> tuple[Path, int] | None:
+    """The folder of the run that a checkpoint's folder lies in, and its step; None where it is no checkpoint."""
+    named = re.fullmatch(r"step-(\d+)", path.name)
+    return (path.parent.parent, int(named[1])) if named and path.parent.name == "checkpoint" else None
 
 
 @dataclass(frozen=True)

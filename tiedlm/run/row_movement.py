@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tiedlm.initialization import initialize
+from tiedlm.run.config import RunConfig
 from tiedlm.run.setup import Setup
 from tiedlm.tying.base import Tying
 from tiedlm.tying.build import build_tying
@@ -24,9 +25,8 @@ def row_movement(setup: Setup) -> dict[str, np.ndarray]:
     Input rows are the embedded ids, output rows those of the output embedding, whatever parameters a strategy makes
     them of; without the dropout and the noise of training. The starting values are drawn again, on the CPU.
     """
-    config, data, end = setup.config, setup.data, setup.model.tying
-    start = build_tying(config.model.tying, data.vocab_size, config.model.dim, torch.from_numpy(data.frequencies))
-    initialize(nn.ModuleDict({"tying": start}), config.seed, "tying", config.embedding_draw)
+    data, end = setup.data, setup.model.tying
+    start = starting_tying(setup.config, data.vocab_size, torch.from_numpy(data.frequencies))
     was_training = end.training
     for tying in (start, end):
         tying.eval()
@@ -36,6 +36,13 @@ def row_movement(setup: Setup) -> dict[str, np.ndarray]:
     }
     end.train(was_training)
     return moved
+
+
+def starting_tying(config: RunConfig, vocab_size: int, token_frequencies: Tensor | None) -> Tying:
+    """The embeddings of a run before its first step, drawn again from its seed; frequencies (V,) as `build_tying`."""
+    start = build_tying(config.model.tying, vocab_size, config.model.dim, token_frequencies)
+    initialize(nn.ModuleDict({"tying": start}), config.seed, "tying", config.embedding_draw)
+    return start
 
 
 Rows = Callable[[slice], Tensor]

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from tiedlm.errors import RunError
 from tiedlm.files import atomic_path
 
 if TYPE_CHECKING:
@@ -80,3 +81,15 @@ class TokenTypes:
                 moved={side: stored[f"{side}_moved"] for side in SIDES},
                 shapes=stored.get("shapes"),
             )
+
+
+def stored_types(file: Path) -> TokenTypes | None:
+    """What a run that has finished left; None where it has not. Raises RunError("corrupt") that names the file."""
+    from zipfile import BadZipFile
+
+    if not file.is_file():
+        return None
+    try:
+        return TokenTypes.load(file)
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        raise RunError("corrupt", f"{file} cannot be read ({error})") from error

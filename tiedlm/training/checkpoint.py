@@ -11,14 +11,15 @@ import os
 import pickle
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -32,6 +33,7 @@ _MANIFEST = "manifest.json"
 _FILES = ("model.safetensors", "optimizer.pt", "progress.json")
 _STATE = "state.safetensors"
 _VALIDATION = "validation_nats_per_token"
+Read = TypeVar("Read")
 
 
 @dataclass
@@ -99,12 +101,27 @@ def load_newest(folder: Path, talk: Talk, *, optimizer: bool = True) -> Snapshot
 
     Without `optimizer` the optimizer's state, twice as large as the weights, is not read.
     """
-    return _load_first(_numbered(folder), talk, optimizer)
+    return _first_valid(_numbered(folder), talk, partial(_load, optimizer=optimizer))
 
 
 def load_step(folder: Path, step: int, talk: Talk, *, optimizer: bool = True) -> Snapshot | None:
     """The checkpoint of one step; None where there is none, or an invalid one, which `talk` names."""
-    return _load_first([found for found in _numbered(folder) if found[0] == step], talk, optimizer)
+    return _first_valid(_of_step(folder, step), talk, partial(_load, optimizer=optimizer))
+
+
+def load_part(folder: Path, prefix: str, talk: Talk, step: int | None = None) -> tuple[int, dict[str, Tensor]] | None:
+    """Step and weights whose names begin with `prefix`, of the newest valid checkpoint or of one step.
+
+    Nothing else is read: files are held against their sizes, for hashes would take reading all of them.
+    """
+    candidates = _numbered(folder) if step is None else _of_step(folder, step)
+    return _first_valid(candidates, talk, partial(_read_part, prefix=prefix), hashes=False)
+
+
+def _read_part(step: int, path: Path, prefix: str) -> tuple[int, dict[str, Tensor]]:
+    with safe_open(path / _FILES[0], "pt") as file:
+        names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118 (it is no mapping)
+        return step, {name: file.get_tensor(name) for name in names}
 
 
 def newest_step(folder: Path) -> int:
@@ -121,12 +138,14 @@ def validated(folder: Path) -> dict[int, float]:
     return scores
 
 
-def _load_first(candidates: Iterable[tuple[int, Path]], talk: Talk, optimizer: bool) -> Snapshot | None:
+def _first_valid(
+    candidates: Iterable[tuple[int, Path]], talk: Talk, read: Callable[[int, Path], Read], *, hashes: bool = True
+) -> Read | None:
     for step, path in candidates:
-        wrong = whats_wrong(path)
+        wrong = whats_wrong(path, hashes=hashes)
         if wrong is None:
             try:
-                return _load(step, path, optimizer)
+                return read(step, path)
             except pickle.UnpicklingError:
                 wrong = "its optimizer.pt holds something else than tensors and numbers, which is never loaded"
             except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
@@ -135,8 +154,8 @@ def _load_first(candidates: Iterable[tuple[int, Path]], talk: Talk, optimizer: b
     return None
 
 
-def whats_wrong(path: Path) -> str | None:
-    """What makes a checkpoint invalid, in words; None where nothing does."""
+def whats_wrong(path: Path, *, hashes: bool = True) -> str | None:
+    """What makes a checkpoint invalid, in words; None where nothing does. Without `hashes` only sizes are compared."""
     try:
         manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
         names = [*_FILES, *([_STATE] if _STATE in manifest or (path / _STATE).exists() else [])]
@@ -149,7 +168,7 @@ def whats_wrong(path: Path) -> str | None:
             return f"{name} is missing"
         if file.stat().st_size != entry.get("size"):
             return f"{name} has {file.stat().st_size:,} bytes instead of {entry.get('size', 0):,}"
-        if _sha256(file) != entry.get("sha256"):
+        if hashes and _sha256(file) != entry.get("sha256"):
             return f"{name} is not what was written (SHA-256 differs)"
     return None
 
@@ -166,6 +185,10 @@ def _load(step: int, path: Path, optimizer: bool) -> Snapshot:
         progress=progress,
         state=load_file(state_file)["state"] if state_file.exists() else None,
     )
+
+
+def _of_step(folder: Path, step: int) -> list[tuple[int, Path]]:
+    return [found for found in _numbered(folder) if found[0] == step]
 
 
 def _numbered(folder: Path) -> list[tuple[int, Path]]:

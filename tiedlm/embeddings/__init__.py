@@ -1,0 +1,1 @@
+"""What the two matrices of a trained model look like, each by itself and one beside the other."""
