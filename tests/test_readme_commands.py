@@ -179,7 +179,7 @@ def test_a_command_in_a_block_runs(
 def test_a_run_leaves_the_files_that_the_page_names(trained: Run) -> None:
     run_folder = page("docs/run-folder.md")
     (tree,) = [block for block in run_folder.blocks() if block.startswith("runs/<experiment>/")]
-    sometimes = {"failure.json", "tokenizer.json", "tensorboard/", "wandb/", "lock.json"}
+    sometimes = {"failure.json", "rungs.json", "tokenizer.json", "tensorboard/", "wandb/", "lock.json"}
     named = {word.rstrip(",") for word in re.findall(r"^    (\S+(?:, \S+)*) ", tree, flags=re.MULTILINE)}
     named = {word for words in named for word in words.split(", ")}
     there = {f"{path.name}/" if path.is_dir() else path.name for path in trained.directory.iterdir()}

@@ -105,7 +105,11 @@ def test_what_cannot_be_had_is_told_in_a_line(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["no/such/path", "./model", "/nowhere/model", "a b", "..", "model.safetensors"])
-def test_what_can_be_no_id_is_a_path_that_is_not_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_be_no_id_is_a_path_that_is_not_there(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ConfigError, match=r"no such file or folder|holds no weights|is no path here"):
         audited(name)

@@ -125,7 +125,7 @@ def test_copies_share_what_they_extend_and_a_schema_that_is_old_is_replaced(tmp_
     assert [path.name for path in copy_config("projected", f"{tmp_path}/").configs] == ["projected.yaml"]
     assert (tmp_path / SCHEMA_FILE).read_text() == packaged_schema().read_text()
     (tmp_path / "quickstart.yaml").write_text("name: changed\n")
-    assert main(["configs", "copy", "tuned", f"{tmp_path}/"]) == 2
+    assert main(["configs", "copy", "equal-parameters", f"{tmp_path}/"]) == 2
     assert "quickstart.yaml: is there already" in capsys.readouterr().err
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / SCHEMA_FILE).write_text("[]")

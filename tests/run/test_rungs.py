@@ -19,7 +19,8 @@ from tiedlm.config.base import ConfigError
 from tiedlm.errors import Interrupted, RunError
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
-from tiedlm.run.rungs import RungRecord, RungScore, prune, read_rungs, rung_step
+from tiedlm.run.rung import RungRecord, RungScore, rung_step
+from tiedlm.run.rungs import prune, read_rungs
 
 
 def record_of(run: Run) -> RungRecord:

@@ -11,6 +11,7 @@ from tests.support.pages import PAGES, ROOT
 from tiedlm.config.find import packaged_configs
 from tiedlm.experiment.config import ExperimentKeys
 from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.space import Range
 from tiedlm.run.config import RunConfig
 
 EXAMPLE = "scaled"
@@ -46,8 +47,9 @@ def walk(schema: Mapping[str, Any], root: Mapping[str, Any], prefix: str) -> Ite
 
 
 def is_key(written: str) -> bool:
-    """Whether it is a key of a config, whole or without what stands before it."""
-    return any(key == written or key.endswith(f".{written}") for key in config_keys())
+    """Whether it is a key of a config, whole or without what stands before it; also of a recipe, or of a range."""
+    written = re.sub(r"^recipes\.[\w-]+\.", "", written)
+    return written in Range.model_fields or any(key == written or key.endswith(f".{written}") for key in config_keys())
 
 
 @cache

@@ -14,7 +14,8 @@ from tiedlm.run.config import RunConfig
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Layout
 from tiedlm.run.metrics import MetricsFile
-from tiedlm.run.rungs import RungScore, read_rungs
+from tiedlm.run.rung import RungScore
+from tiedlm.run.rungs import read_rungs
 
 
 def trial_folders(home: Path, tuning: Tuning) -> Iterator[RunFolder]:

@@ -13,7 +13,7 @@ from tiedlm.experiment.search import Adaptive, Candidate, Search
 from tiedlm.experiment.space import Choices, Range, Space, dimension, distinct_draws, keys_in
 from tiedlm.experiment.tuning import Axis
 from tiedlm.run.config import RunConfig
-from tiedlm.run.rungs import rung_step
+from tiedlm.run.rung import rung_step
 
 Point = dict[str, Any]
 NUM_DRAWN = 10

@@ -12,7 +12,7 @@ from tiedlm.experiment.search import Candidate, Search
 from tiedlm.experiment.tuning import PointScore, SeedScore, Tuning, point_score, tuned_variant
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure, RunResult
-from tiedlm.run.rungs import RungRecord
+from tiedlm.run.rung import RungRecord
 
 Outcomes = Mapping[Path, RunResult | RunFailure | RungRecord]
 """How each trial ended, by its folder: a pruned one with the scores that it had."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from tiedlm.config.base import Config
-from tiedlm.run.rungs import rung_step
+from tiedlm.run.rung import rung_step
 
 
 class Halving(Config):

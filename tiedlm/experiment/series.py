@@ -13,7 +13,8 @@ from tiedlm.experiment.run_texts import RunTexts
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.run.result import SplitResult
-from tiedlm.run.rungs import RungScore, read_rungs
+from tiedlm.run.rung import RungScore
+from tiedlm.run.rungs import read_rungs
 from tiedlm.talk import SILENT, Talk
 from tiedlm.time_left import Ahead, Clock, in_words
 

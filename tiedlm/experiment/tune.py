@@ -24,7 +24,8 @@ from tiedlm.experiment.tuning import cautions_in_words, choice_in_words
 from tiedlm.run.folder import RunFolder
 from tiedlm.run.layout import Run
 from tiedlm.run.result import RunFailure, RunResult
-from tiedlm.run.rungs import RungRecord, read_rungs
+from tiedlm.run.rung import RungRecord
+from tiedlm.run.rungs import read_rungs
 from tiedlm.talk import SILENT, Talk
 
 _WHAT = "trial "

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from tiedlm.config.base import Config
 from tiedlm.experiment.halving import Halving
 from tiedlm.experiment.space import Range
-from tiedlm.run.rungs import RungScore
+from tiedlm.run.rung import RungScore
 
 Method = Literal["grid", "random", "halving", "tpe"]
 NEAR_AN_END = 0.05

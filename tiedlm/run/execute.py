@@ -22,7 +22,8 @@ from tiedlm.run.metrics import MetricsFile
 from tiedlm.run.micro_batch import micro_batch_size
 from tiedlm.run.progress_writer import ProgressWriter, find_earlier
 from tiedlm.run.result import RunFailure, RunResult, SplitResult
-from tiedlm.run.rungs import RungScore, reach_rung, rung_step
+from tiedlm.run.rung import RungScore, rung_step
+from tiedlm.run.rungs import reach_rung
 from tiedlm.run.scores import Scorer
 from tiedlm.run.setup import build_trainer, set_up
 from tiedlm.talk import SILENT, Talk
