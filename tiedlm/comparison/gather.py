@@ -29,9 +29,7 @@ def gather(
     """
     for path in paths:
         if holds_parts(path) or part_folders(path):
-            message = (
-                "holds recipes or budgets, each a comparison: name it alone, one of them, or their config"
-            )
+            message = "holds recipes or budgets, each a comparison: name it alone, one of them, or their config"
             raise ConfigError(Problem("", message), source=str(path))
     folders = list({folder.path.resolve(): folder for path in paths for folder in _runs_in(path)}.values())
     if not folders:
