@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.parts import MadeUp, Nats, around, part_comparison, part_runs, set_keys
 
 from tests.support.finished_runs import effective, run_result
+from tests.support.parts import MadeUp, Nats, around, part_comparison, part_runs, set_keys
 from tests.support.stored_parts import StoredParts
 from tiedlm.comparison.parts.across import left_out
 from tiedlm.comparison.parts.statements import recipe_statements
