@@ -1,4 +1,4 @@
-"""The fall of validation over the last doubling of tokens, beside the difference, on curves made by hand."""
+"""The fall of validation in the last doubling of tokens, beside the difference, on curves made by hand."""
 
 import math
 from collections.abc import Sequence
@@ -67,8 +67,8 @@ def test_a_fall_larger_than_the_difference_is_a_sign_and_a_smaller_one_is_none()
     (sign,) = falling(pair(0.4, 0.15))
     assert [sign.value, sign.limit] == pytest.approx([0.4, 0.15])
     assert sign.statement == (
-        "validation still fell by 0.400 nats per token over the last doubling of tokens, more than the difference of "
-        "0.150: a longer run may say otherwise"
+        "validation fell by 0.400 nats per token in the last doubling of tokens, more than the difference of "
+        "0.150: a longer run may differ"
     )
     assert falling(pair(0.1, 0.15)) == []
     assert falling(pair(-0.4, 0.15)) == [], "it rose"
@@ -81,7 +81,7 @@ def test_of_two_that_are_equal_a_fall_below_what_is_worthwhile_is_no_sign() -> N
 
 def test_the_share_of_a_decaying_rate_is_said() -> None:
     (sign,) = falling(pair(0.4, 0.15, {"schedule": "cosine"}))
-    assert "over the last doubling of tokens (some of it by the decay of the rate), more than" in sign.statement
+    assert "in the last doubling of tokens (in part by the schedule), more than" in sign.statement
     assert [fall.includes_decay for fall in signs_of(pair(0.4, 0.15)).falls] == [False, False]
 
 
@@ -103,7 +103,7 @@ def test_with_several_comparisons_each_names_its_arms() -> None:
     results = [validated_run(name, curve, seed, nats=value) for name, value in nats.items() for seed in (0, 1)]
     first, second = falling(compared(*results))
     assert (first.variant, second.variant) == ("tied", "soft")
-    assert first.statement.startswith("validation of tied and untied still fell by 0.400")
+    assert first.statement.startswith("validation of tied and untied fell by 0.400")
 
 
 def test_no_sign_comes_of_what_is_absent() -> None:

@@ -46,7 +46,7 @@ def falling_signs(finished: FinishedRuns, measured: Sequence[Fall]) -> Iterator[
         limit = limit_of(difference, finished)
         if len(known) < len(arms) or mean(known) <= limit:
             continue
-        with_decay = " (some of it by the decay of the rate)" if any(fall.includes_decay for fall in arms) else ""
+        with_decay = " (in part by the schedule)" if any(fall.includes_decay for fall in arms) else ""
         of = f" of {difference.variant} and {difference.baseline}" if len(differences) > 1 else ""
         yield Sign(
             kind="still_falling",
@@ -55,8 +55,8 @@ def falling_signs(finished: FinishedRuns, measured: Sequence[Fall]) -> Iterator[
             value=mean(known),
             limit=limit,
             statement=(
-                f"validation{of} still fell by {size_in_words(mean(known))} {UNIT} over the last doubling of "
-                f"tokens{with_decay}, more than {difference_in_words(difference)}: a longer run may say otherwise"
+                f"validation{of} fell by {size_in_words(mean(known))} {UNIT} in the last doubling of tokens"
+                f"{with_decay}, more than {difference_in_words(difference)}: a longer run may differ"
             ),
         )
 
