@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tiedlm.api.carry_out import train as train
     from tiedlm.api.comparison import Comparison as Comparison
     from tiedlm.api.count_params import count_params as count_params
+    from tiedlm.api.parts_comparison import PartsComparison as PartsComparison
     from tiedlm.api.trained_run import EmbeddingPair as EmbeddingPair
     from tiedlm.api.trained_run import TrainedRun as TrainedRun
     from tiedlm.api.trained_run import load_run as load_run
@@ -29,6 +30,7 @@ __all__ = [
     "ConfigError",
     "EmbeddingPair",
     "Interrupted",
+    "PartsComparison",
     "RunError",
     "TiedlmError",
     "TrainedRun",
@@ -46,6 +48,7 @@ _MODULES = {
     "ConfigError": "tiedlm.errors",
     "EmbeddingPair": "tiedlm.api.trained_run",
     "Interrupted": "tiedlm.errors",
+    "PartsComparison": "tiedlm.api.parts_comparison",
     "RunError": "tiedlm.errors",
     "TiedlmError": "tiedlm.errors",
     "TrainedRun": "tiedlm.api.trained_run",
