@@ -78,13 +78,6 @@ class RandomEffects:
         return self.mean - half, self.mean + half
 
 
-def cochran_q(means: Sequence[float], variances: Sequence[float]) -> float:
-    """The weighted sum of squares around the common mean: chi-square of k - 1 where all true values are equal."""
-    weights = _weights(variances, 0.0)
-    centre = math.fsum(weight * mean for weight, mean in zip(weights, means, strict=True)) / math.fsum(weights)
-    return math.fsum(weight * (mean - centre) ** 2 for weight, mean in zip(weights, means, strict=True))
-
-
 def reml(means: Sequence[float], variances: Sequence[float]) -> float:
     """The variance of the true values that has the greatest restricted likelihood, at least 0.
 
