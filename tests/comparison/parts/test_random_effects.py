@@ -36,9 +36,9 @@ def log_risk_ratios() -> tuple[list[float], list[float]]:
 def test_the_bcg_trials_give_the_published_figures() -> None:
     """Q, and the estimates by REML as metafor prints them; the Knapp-Hartung interval too."""
     means, variances = log_risk_ratios()
-    weights = 1 / np.array(variances)
-    centre = np.average(means, weights=weights)
-    assert weights @ (np.array(means) - centre) ** 2 == pytest.approx(152.233, abs=5e-4), "these are the published data"
+    precision = 1 / np.array(variances)
+    centre = np.average(means, weights=precision)
+    assert precision @ (np.array(means) - centre) ** 2 == pytest.approx(152.233, abs=5e-4), "these are the published data"
     effects = RandomEffects.of(means, variances)
     assert effects.variance == pytest.approx(0.3132, abs=5e-5)
     assert effects.mean == pytest.approx(-0.7145, abs=5e-5)
