@@ -38,7 +38,7 @@ def test_the_bcg_trials_give_the_published_figures() -> None:
     means, variances = log_risk_ratios()
     precision = 1 / np.array(variances)
     centre = np.average(means, weights=precision)
-    assert precision @ (np.array(means) - centre) ** 2 == pytest.approx(152.233, abs=5e-4), "these are the published data"
+    assert precision @ (np.array(means) - centre) ** 2 == pytest.approx(152.233, abs=5e-4), "the published data"
     effects = RandomEffects.of(means, variances)
     assert effects.variance == pytest.approx(0.3132, abs=5e-5)
     assert effects.mean == pytest.approx(-0.7145, abs=5e-5)
