@@ -18,13 +18,14 @@ from typing import Any
 import torch
 from timing import machine_in_words
 
+from tiedlm.config.merge import merge
 from tiedlm.data.cache_dir import default_cache_dir
 from tiedlm.errors import RunError
 from tiedlm.evaluation.measures import nats_per_token
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.halving import Halving
 from tiedlm.experiment.plan_tuning import candidate_of, plan_tuning, trial, with_candidate
-from tiedlm.experiment.reading import load_experiment
+from tiedlm.experiment.reading import load_experiment, read_source
 from tiedlm.experiment.search import Search
 from tiedlm.experiment.series import Portion
 from tiedlm.experiment.tpe import propose
@@ -74,15 +75,13 @@ class Bench:
         else:
             num = largest_halving(self.runs) if method == "halving" else self.runs
             tune |= {"space": SPACE, "trials": num, "seed": self.seed}
-        return load_experiment(
-            {
-                "extends": "quickstart",
-                "name": method,
-                "data": {"tokenizer": {"type": "bpe", "vocab_size": self.vocab_size}},
-                "training": {"steps": self.steps, "evaluate_every": None},
-                "tune": tune,
-            }
-        )
+        base = read_source("tuned")  # with its own search replaced
+        changes = {
+            "name": method,
+            "data": {"tokenizer": {"type": "bpe", "vocab_size": self.vocab_size}},
+            "training": {"steps": self.steps, "evaluate_every": None},
+        }
+        return load_experiment({**merge(base, changes), "tune": tune})
 
     def carry_out(self, portion: Portion, spent: Spent) -> None:
         """Train a portion of a trial, and note what it came to."""
