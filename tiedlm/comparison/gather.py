@@ -35,7 +35,7 @@ def gather(
                 message = f"holds {', '.join(parts)}, but no {COMPARISON_FILE} of them all that can be read: "
                 message += "`tiedlm compare` with their config makes one; or name the folder of one of them"
             raise ConfigError(Problem("", message), source=str(path))
-    folders = list({folder.path.resolve(): folder for path in paths for folder in _runs_in(path)}.values())
+    folders = list({folder.path.resolve(): folder for path in paths for folder in runs_in(path)}.values())
     if not folders:
         source = ", ".join(map(str, paths))
         raise ConfigError(Problem("", "no run is there, neither finished nor begun"), source=source)
@@ -51,7 +51,7 @@ def gather(
     return comparison
 
 
-def _runs_in(path: Path) -> list[RunFolder]:
+def runs_in(path: Path) -> list[RunFolder]:
     """The runs in a folder; raises ConfigError where one has a result but lost its config: it must not just be gone."""
     folder = RunFolder(path)
     if folder.config_file.is_file():
