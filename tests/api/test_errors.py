@@ -29,6 +29,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a size": (lambda: tiedlm.compare(CONFIG, smallest_worthwhile=0.0), "smallest_worthwhile: 0"),
     "a baseline": (lambda: tiedlm.compare(CONFIG, baseline="tide"), "baseline: 'tide' is not one of"),
     "no variant": (lambda: tiedlm.train(CONFIG), "variant: name one of tied, untied"),
+    "no part": (lambda: tiedlm.train("small.yaml", {"budgets": [1, 2]}), "part: name one of budget-1, budget-2"),
     "a seed": (lambda: tiedlm.train(CONFIG, variant="tied", seed=-1), "seed: -1: must be a whole number from 0"),
     "no folder": (lambda: tiedlm.load_comparison("nothing"), "nothing: no such folder"),
     "nothing in it": (lambda: tiedlm.load_comparison("empty"), "empty: no run is there"),

@@ -52,6 +52,12 @@ def test_config_and_result_are_those_of_the_folder(trained: dict[str, Run]) -> N
     assert repr(run) == "<tiedlm.TrainedRun small: tied, seed 0>"
 
 
+def test_a_run_of_a_recipe_says_of_which(tmp_path: Path) -> None:
+    begun = small_run(tmp_path)
+    RunFolder(begun.directory).claim(begun.config.model_copy(update={"part": "unscaled"}))
+    assert repr(tiedlm.load_run(begun.directory)) == "<tiedlm.TrainedRun small: unscaled, tied, seed 0, not finished>"
+
+
 def test_a_run_that_has_not_finished_says_so(tmp_path: Path) -> None:
     begun = small_run(tmp_path)
     RunFolder(begun.directory).claim(begun.config)

@@ -3,13 +3,14 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.finished_runs import store_run
-from tests.support.small_runs import small_experiment
+from tests.support.small_runs import small_experiment, small_run
 from tiedlm.comparison.analyses.noise_floor import NoiseFloor
 from tiedlm.comparison.comparison import COMPARISON_FILE, Pending, load_comparison, store_comparison
 from tiedlm.comparison.gather import gather
@@ -128,6 +129,33 @@ def test_names_come_from_the_configs_and_not_from_the_folders(tmp_path: Path, mo
     monkeypatch.chdir(copies[0])
     alone = gather([Path()])
     assert [(alone.experiment, variant.name, variant.seeds) for variant in alone.variants] == [("small", "tied", [0])]
+
+
+def experiment_of_recipes(folder: Path) -> Path:
+    """Of two recipes with a run each, and without a comparison of both."""
+    for recipe in ("plain", "other"):
+        run = small_run(folder)
+        of_recipe = replace(run, config=run.config.model_copy(update={"part": recipe}))
+        store_run(of_recipe, np.random.default_rng(0))
+    return folder / "runs" / "small"
+
+
+def test_recipes_without_their_comparison_are_sent_to_their_config(tmp_path: Path) -> None:
+    home = experiment_of_recipes(tmp_path)
+    way_out = r"`tiedlm compare` with their config makes one; or name the folder of one of them"
+    for damaged in (False, True):
+        if damaged:
+            (home / COMPARISON_FILE).write_text("{")
+        with pytest.raises(ConfigError, match=f"small: holds other, plain, but no {COMPARISON_FILE}.*: {way_out}"):
+            gather([home])
+    with pytest.raises(ConfigError, match="name it alone"):
+        gather([home, home / "plain"])
+
+
+def test_runs_of_two_recipes_are_not_said_to_be_of_one(tmp_path: Path) -> None:
+    home = experiment_of_recipes(tmp_path)
+    with pytest.raises(ConfigError, match=r"other.tied.seed-0 both hold tied seed 0: give one of them"):
+        gather([home / "plain", home / "other"])
 
 
 def test_two_folders_with_one_run_are_both_named(tmp_path: Path) -> None:

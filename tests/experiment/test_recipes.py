@@ -5,9 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.experiment_parts import RECIPES, parts_of
-from tiedlm.config.base import ConfigError, semantic
-from tiedlm.experiment.parts import load_plan
+from tests.support.small_runs import small_config
+from tiedlm.comparison.comparison import COMPARISON_FILE
+from tiedlm.config.base import ConfigError, Raw, semantic
+from tiedlm.config.file import read_config
+from tiedlm.experiment.parts import Parts, load_plan
 from tiedlm.experiment.reading import load_experiment
+from tiedlm.run.layout import FILES
 
 
 def test_a_recipe_is_laid_over_every_variant_key_by_key(tmp_path: Path) -> None:
@@ -57,12 +61,47 @@ def test_a_recipe_that_the_variants_differ_from_wins(tmp_path: Path) -> None:
         ("recipes.HIGH={model: {dropout: 0.1}}", "recipes.HIGH: differs from high only in upper and lower case"),
         ("recipes.tuning={model: {dropout: 0.1}}", "recipes.tuning: is the name of the folder of tuning runs"),
         ("recipes.high=3", "recipes.high: 3: must be a mapping"),
+        ("recipes.high.model.max_seq_len=8", "recipes.high: seq_len 16 is above model.max_seq_len 8"),
         ("training.learning_rate=1", "--set recipes.high.training.learning_rate=..."),
     ],
 )
 def test_what_is_wrong_with_a_recipe_is_said_under_its_key(tmp_path: Path, setting: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message.replace("[", r"\[")):
         parts_of(tmp_path, RECIPES, setting)
+
+
+def test_a_variant_that_a_recipe_names_may_have_dots_in_its_name(tmp_path: Path) -> None:
+    """And what it sets reaches that variant alone, not one whose name ends before the dot."""
+    raw = load_raw(tmp_path)
+    recipe = {"variants": {"v1.5": {"training": {"learning_rate": 5e-4}}}}
+    part = recipes(raw, recipe).pick("other")
+    assert {name: config.training.learning_rate for name, config in part.variants.items()} == {"v1": 1e-3, "v1.5": 5e-4}
+    recipe["variants"]["v1.5"]["training"]["learning_rate"] = -1.0
+    with pytest.raises(ConfigError, match=r"recipes\.other\.variants\.v1\.5\.training\.learning_rate: -1"):
+        recipes(raw, recipe)
+
+
+def load_raw(folder: Path) -> Raw:
+    """Variants v1, tied, and v1.5, untied."""
+    raw = read_config(small_config(folder))
+    return raw | {"variants": {"v1": raw["variants"]["tied"], "v1.5": raw["variants"]["untied"]}}
+
+
+def recipes(raw: Raw, other: Raw) -> Parts:
+    """A config under a recipe that changes nothing, and under another one."""
+    parts = load_plan({**raw, "recipes": {"plain": {}, "other": other}})
+    assert isinstance(parts, Parts)
+    return parts
+
+
+@pytest.mark.parametrize("name", [*FILES, COMPARISON_FILE, "Counts.JSON"])
+def test_no_recipe_and_no_variant_has_the_name_of_a_file_of_the_experiment(tmp_path: Path, name: str) -> None:
+    raw = load_raw(tmp_path)
+    with pytest.raises(ConfigError, match=f"recipes.{name}: is the name of a file of the experiment"):
+        load_plan({**raw, "recipes": {"plain": {}, name: {"model": {"dropout": 0.1}}}})
+    raw["variants"][name] = raw["variants"]["v1"]
+    with pytest.raises(ConfigError, match=f"variants.{name}: is the name of a file of the experiment"):
+        load_plan(raw)
 
 
 def test_a_recipe_that_makes_two_variants_one_is_refused(tmp_path: Path) -> None:

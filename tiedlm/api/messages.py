@@ -8,7 +8,10 @@ from tiedlm.errors import ConfigError, Problem, RunError
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 _ARGUMENTS = {
-    **{name: name for name in ("baseline", "checkpoint", "device", "primary", "prompt", "seed", "stride", "variant")},
+    **{
+        name: name
+        for name in ("baseline", "checkpoint", "device", "part", "primary", "prompt", "seed", "stride", "variant")
+    },
     **{name: name.replace("-", "_") for name in ("cache-dir", "runs-dir", "seq-len", "smallest-worthwhile", "top-k")},
     "temperature": "temperature",
     "fresh": "fresh=True",

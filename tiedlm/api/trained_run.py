@@ -162,7 +162,8 @@ class TrainedRun:
 
     @property
     def _name(self) -> str:
-        return f"{self.config.name}: {self.config.variant}, seed {self.config.seed}"
+        names = (self.config.part, self.config.variant, f"seed {self.config.seed}")
+        return f"{self.config.name}: {', '.join(name for name in names if name is not None)}"
 
     def __repr__(self) -> str:
         return f"<tiedlm.TrainedRun {self._name}{'' if self.result else ', not finished'}>"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiedlm.comparison.answer import answer, stored_comparison
-from tiedlm.comparison.comparison import Comparison
+from tiedlm.comparison.comparison import COMPARISON_FILE, Comparison
 from tiedlm.comparison.parts.stored import holds_parts
 from tiedlm.comparison.question import Question, default_primary
 from tiedlm.config.base import ConfigError, Problem, first_difference
@@ -28,10 +28,14 @@ def gather(
     is one, or the first variant. Raises ConfigError where nothing is finished.
     """
     for path in paths:
-        if holds_parts(path) or part_folders(path):
+        parts = part_folders(path)
+        if holds_parts(path) or parts:
             message = "holds recipes or budgets, each a comparison: name it alone, one of them, or their config"
+            if len(paths) == 1 and not holds_parts(path):
+                message = f"holds {', '.join(parts)}, but no {COMPARISON_FILE} of them all that can be read: "
+                message += "`tiedlm compare` with their config makes one; or name the folder of one of them"
             raise ConfigError(Problem("", message), source=str(path))
-    folders = list({folder.path.resolve(): folder for path in paths for folder in _runs_in(path)}.values())
+    folders = list({folder.path.resolve(): folder for path in paths for folder in runs_in(path)}.values())
     if not folders:
         source = ", ".join(map(str, paths))
         raise ConfigError(Problem("", "no run is there, neither finished nor begun"), source=source)
@@ -47,7 +51,7 @@ def gather(
     return comparison
 
 
-def _runs_in(path: Path) -> list[RunFolder]:
+def runs_in(path: Path) -> list[RunFolder]:
     """The runs in a folder; raises ConfigError where one has a result but lost its config: it must not just be gone."""
     folder = RunFolder(path)
     if folder.config_file.is_file():
@@ -143,7 +147,8 @@ def _config_of_each_variant(begun: Sequence[tuple[RunFolder, RunConfig]]) -> dic
     for folder, made_with in begun:
         twin = seen.setdefault((made_with.variant, made_with.seed), folder)
         if twin is not folder:
-            message = f"{twin.path} and {folder.path} both hold {made_with.label}: give one of them"
+            same_run = f"{made_with.variant} seed {made_with.seed}"
+            message = f"{twin.path} and {folder.path} both hold {same_run}: give one of them"
             raise ConfigError(Problem("", message))
         config = made_with.model_copy(update=same)
         other, theirs = first.setdefault(config.variant, (folder, config))

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tiedlm.config.base import Name, Problem
 from tiedlm.experiment.config import Experiment
-from tiedlm.run.layout import TUNING
+from tiedlm.run.layout import FILES, TUNING
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ def check_part_names(names: Iterable[str], key: str) -> Iterator[Problem]:
             yield Problem(f"{key}.{name}", error.errors()[0]["msg"].removeprefix("Value error, "))
         if name.lower() == TUNING:
             yield Problem(f"{key}.{name}", "is the name of the folder of tuning runs: give it another one")
+        if name.lower() in FILES:
+            yield Problem(f"{key}.{name}", "is the name of a file of the experiment: give it another one")
         other = spelled.setdefault(name.lower(), name)
         if other != name:
             yield Problem(f"{key}.{name}", f"differs from {other} only in upper and lower case")

@@ -19,6 +19,7 @@ from tiedlm.experiment.variant import WrittenVariant
 from tiedlm.model.config import ModelConfig, ShapeConfig
 from tiedlm.paths import working_folder
 from tiedlm.run.config import RunConfig, Seed
+from tiedlm.run.layout import FILES
 
 ConfigSource = str | Path | Raw
 """A config file, the name of a packaged one, or the mapping that a file would hold."""
@@ -126,19 +127,23 @@ def _tried(keys: ExperimentKeys, seeds: Sequence[int], names: Sequence[str], cha
     return tried
 
 
-def _same_folders(names: Sequence[str]) -> list[Problem]:
-    """Names that a file system without upper and lower case would give one folder."""
+def _unfit_folders(names: Sequence[str]) -> list[Problem]:
+    """Names of files of the experiment, and those that a file system without upper and lower case would make one."""
+    taken = "is the name of a file of the experiment: give it another one"
+    files = [Problem(f"variants.{name}", taken) for name in names if name.lower() in FILES]
     spelled: dict[str, str] = {}
     for name in names:
         spelled.setdefault(name.lower(), name)
     pairs = [(spelled[name.lower()], name) for name in names if spelled[name.lower()] != name]
-    return [Problem("variants", f"{one} and {other} differ only in upper and lower case") for one, other in pairs]
+    return files + [
+        Problem("variants", f"{one} and {other} differ only in upper and lower case") for one, other in pairs
+    ]
 
 
 def _configs(written: Sequence[WrittenVariant], tried: Tried | None, source: str) -> dict[str, RunConfig]:
     """Each variant with its first point in it; raises ConfigError with everything that is wrong with any."""
     configs: dict[str, RunConfig] = {}
-    problems = _same_folders([variant.name for variant in written])
+    problems = _unfit_folders([variant.name for variant in written])
     for variant in written:
         try:
             config = variant.config(tried.points[variant.name][0], tried.tune) if tried else variant.config({})

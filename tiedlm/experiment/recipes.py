@@ -1,6 +1,6 @@
 """From the recipes in a file to one experiment for each. Free of torch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tiedlm.config.base import ConfigError, Problem, Raw, merge, semantic
@@ -76,29 +76,29 @@ def _mappings(recipe: Raw) -> Iterator[tuple[str, Raw]]:
 
 def _under(name: str, recipe: Raw, raw: Raw, source: str, settings: Sequence[str]) -> Part:
     """The experiment under one recipe, which is laid over every variant key by key."""
-    (_, general), *single = _mappings(recipe)
+    general = {key: value for key, value in recipe.items() if key != "variants"}
     overrides = {variant: merge(override or {}, general) for variant, override in raw["variants"].items()}
-    for place, override in single:
-        variant = place.split(".")[1]
+    for variant, override in (recipe.get("variants") or {}).items():
         overrides[variant] = merge(overrides[variant], override)
     plain = {key: value for key, value in raw.items() if key not in ("recipes", "judging_seeds")}
     try:
         experiment = experiment_from({**plain, "variants": overrides}, source, settings)
     except ConfigError as error:
-        placed = dict.fromkeys(_placed(problem, name, recipe) for problem in error.problems)
+        placed = dict.fromkeys(_placed(problem, name, recipe, overrides) for problem in error.problems)
         raise ConfigError(*placed, source=source) from None
     return Part(name, experiment.in_part(name), dict(leaves(recipe)))
 
 
-def _placed(problem: Problem, name: str, recipe: Raw) -> Problem:
-    """The problem under the key of the recipe that causes it, if one does."""
-    step, _, rest = problem.key.partition(".")
-    variant, _, key = rest.partition(".") if step == "variants" else ("", "", problem.key)
+def _placed(problem: Problem, name: str, recipe: Raw, variants: Iterable[str]) -> Problem:
+    """The problem under the key of the recipe that causes it; under the recipe where no key of it does alone."""
+    own = max(
+        (f"variants.{each}." for each in variants if problem.key.startswith(f"variants.{each}.")), key=len, default=""
+    )
+    key = problem.key.removeprefix(own)
     for place, mapping in reversed([*_mappings(recipe)]):
-        is_here = place in ("", f"variants.{variant}.")
-        if is_here and any(overlap(key, leaf) for leaf in dict(leaves(mapping))):
+        if place in ("", own) and any(overlap(key, leaf) for leaf in dict(leaves(mapping))):
             return Problem(f"recipes.{name}.{place}{key}", problem.message)
-    return problem
+    return Problem(f"recipes.{name}", f"{problem.key}: {problem.message}" if problem.key else problem.message)
 
 
 def _check_they_differ(parts: Sequence[Part], source: str) -> None:

@@ -16,6 +16,8 @@ from tiedlm.run.config import RunConfig
 
 TUNING = "tuning"
 """No recipe can have the name of this folder."""
+FILES = ("comparison.json", "counts.json", "micro_batch.json")
+"""Files in an experiment's folder: no variant and no recipe can have the name of one."""
 
 
 @dataclass(frozen=True)

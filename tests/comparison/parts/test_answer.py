@@ -86,6 +86,15 @@ def test_a_part_in_which_nothing_has_finished_has_no_comparison(tmp_path: Path) 
     assert not holds_parts(nothing.home)
 
 
+def test_a_run_that_lost_its_config_is_named_and_not_just_left_out(tmp_path: Path) -> None:
+    made, parts = stored_recipes(tmp_path)
+    answer_parts(parts, made.question(), made.home)
+    folder = parts[1].folders[0]
+    folder.config_file.unlink()
+    with pytest.raises(ConfigError, match=f"{folder.path}: has a result but no config.yaml"):
+        gather_parts(made.home)
+
+
 def test_the_runs_that_are_there_now_are_compared_as_was_asked_before(tmp_path: Path) -> None:
     made, parts = stored_recipes(tmp_path)
     folder = parts[1].folders[0]

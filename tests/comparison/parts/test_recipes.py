@@ -275,6 +275,12 @@ def test_what_cannot_be_told_is_said_so() -> None:
     assert said[1].endswith("seeds would tell a difference of 0.01")
 
 
+def test_one_recipe_of_which_nothing_can_be_told_is_one_recipe() -> None:
+    noisy = {"tied": [4.0, 4.1, 4.2, 4.0], "untied": [4.1, 4.0, 4.2, 4.02]}
+    said = recipe_statements(MadeUp({"a": ({}, noisy)}, (0, 1), (2, 3)).measured(), "untied", 0.01)
+    assert said[0].startswith("cannot tell in one recipe whether tied or untied is better (the difference is below 0")
+
+
 def test_equal_recipes_are_counted_as_equal() -> None:
     same = {name: ({RATE: rate}, nats(4.0, 0.0)) for name, rate in (("a", 1.0), ("b", 2.0))}
     said = recipe_statements(MadeUp(same, (0, 1, 2), (3, 4)).measured(), "untied", 0.01)

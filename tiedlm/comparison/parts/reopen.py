@@ -4,22 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tiedlm.comparison.gather import runs_in
 from tiedlm.comparison.parts.answer import answer_parts
 from tiedlm.comparison.parts.document import PartComparison, PartsComparison
 from tiedlm.comparison.parts.question import Part, PartsQuestion
 from tiedlm.comparison.parts.stored import load_parts_comparison
 from tiedlm.comparison.question import Question, question_of
-from tiedlm.run.folder import RunFolder, part_folders, run_folders
+from tiedlm.run.folder import RunFolder, part_folders
 from tiedlm.run.layout import Layout
 
 
 def gather_parts(home: Path) -> PartsComparison:
     """The comparison of the runs that are in the folder of an experiment now, asked as it was before.
 
-    Raises ConfigError where no comparison of parts is stored there, RunError where a result cannot be read.
+    Raises ConfigError where no comparison of parts is stored there, or a run lost its config, RunError where a result
+    cannot be read.
     """
     stored = load_parts_comparison(home)
-    folders = {part.part: run_folders(home / part.part) for part in stored.parts}
+    folders = {part.part: runs_in(home / part.part) for part in stored.parts}
     return answer_parts(parts_of(stored, home, folders), parts_question_of(stored), home)
 
 

@@ -100,8 +100,8 @@ def _across(across: AcrossRecipes, within: Sequence[WithinRecipe], baseline: str
         told = f"{variant} and {baseline} are equal for practical purposes in {equal} of {of}{also}"
     else:
         told = (
-            f"cannot tell in any of {of} whether {variant} or {baseline} is better (the difference is below 0 in "
-            f"{across.better}, above 0 in {across.worse})"
+            f"cannot tell {'in' if count == 1 else 'in any of'} {of} whether {variant} or {baseline} is better "
+            f"(the difference is below 0 in {across.better}, above 0 in {across.worse})"
         )
     return f"{told}: {_numbers(across)}"
 
