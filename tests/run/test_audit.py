@@ -90,3 +90,22 @@ def test_what_can_be_read_is_audited_beside_what_cannot(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         audit(tmp_path / "empty", tmp_path / "empty")
     assert len(caught.value.problems) == 2
+
+
+def test_a_run_that_cannot_be_read_hides_no_other_of_its_experiment(tmp_path: Path) -> None:
+    good, young, damaged = (small_run(tmp_path, "training.steps=1", seed=seed) for seed in range(3))
+    for run in (good, young, damaged):
+        carry_out(run)
+    RunFolder(young.directory).drop_checkpoints()
+    RunFolder(damaged.directory).result_file.write_text("{")
+    found = audit(good.layout.experiment_dir)
+    assert [each.path for each in found.audits] == [str(good.directory)]
+    said = [str(error) for error in found.errors]
+    assert "keeps no checkpoint" in said[0] and "result.json cannot be read" in said[1]
+
+
+def test_folders_beside_the_checkpoints_are_not_taken_for_one(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "training.steps=1")
+    carry_out(run)
+    (run.directory / "checkpoint" / "step-²").mkdir()
+    assert audited(run).verdict == "tied"
