@@ -1,5 +1,6 @@
 """Audits of runs of ours, and of several paths at once."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -109,3 +110,36 @@ def test_folders_beside_the_checkpoints_are_not_taken_for_one(tmp_path: Path) ->
     carry_out(run)
     (run.directory / "checkpoint" / "step-²").mkdir()
     assert audited(run).verdict == "tied"
+
+
+def test_checkpoints_that_may_not_be_looked_at_are_not_said_to_be_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path, "training.steps=1")
+    carry_out(run)
+    listed = Path.iterdir
+
+    def refuse(path: Path) -> Iterator[Path]:
+        if path.name == "checkpoint":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(ConfigError, match="checkpoint: Permission denied"):
+        audited(run)
+
+
+def test_a_file_of_a_run_that_may_not_be_read_hides_no_other_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path, "training.steps=1")
+    carry_out(run)
+    good = plant(tmp_path / "good", llama(True), "input")
+
+    def refuse(folder: RunFolder) -> None:
+        raise PermissionError(13, "Permission denied", str(folder.result_file))
+
+    monkeypatch.setattr(RunFolder, "made_with", refuse)
+    found = audit(run.directory, good)
+    assert [each.verdict for each in found.audits] == ["tied"]
+    assert "result.json: Permission denied" in str(found.errors[0])

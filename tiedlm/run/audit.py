@@ -16,7 +16,7 @@ from tiedlm.checkpoints.refusal import unreadable
 from tiedlm.checkpoints.safetensors_header import read_header
 from tiedlm.checkpoints.verdict import Verdict
 from tiedlm.errors import ConfigError, Problem, RunError
-from tiedlm.paths import user_path
+from tiedlm.paths import reason, user_path
 from tiedlm.talk import Talk
 
 _WEIGHTS = "model.safetensors"
@@ -110,14 +110,18 @@ def _runs_in(path: Path) -> Iterator[tuple[Path, Path | None]]:
 
 
 def _newest(checkpoints: Path, run: Path) -> Path:
-    numbered = {int(path.name.removeprefix("step-")): path for path in checkpoints.glob("step-*") if _is_step(path)}
+    try:
+        found = [*checkpoints.iterdir()] if checkpoints.is_dir() else []
+    except OSError as error:
+        raise unreadable(checkpoints, reason(error, checkpoints)) from None
+    numbered = {int(path.name.removeprefix("step-")): path for path in found if _is_step(path)}
     if not numbered:
         raise unreadable(run, "keeps no checkpoint")
     return numbered[max(numbered)]
 
 
 def _is_step(path: Path) -> bool:
-    return path.name.removeprefix("step-").isdecimal()
+    return path.name.startswith("step-") and path.name.removeprefix("step-").isdecimal()
 
 
 def audit_run(run: Path, weights: Path | None = None, sample: int | None = None) -> Audit:
@@ -129,7 +133,10 @@ def audit_run(run: Path, weights: Path | None = None, sample: int | None = None)
 
     folder = RunFolder(run)
     weights = weights or _newest(folder.checkpoints, run)
-    tying = folder.made_with().model.tying.type
+    try:
+        tying = folder.made_with().model.tying.type
+    except OSError as error:
+        raise unreadable(error.filename or run, reason(error, run)) from None
     pair = find_pair(read_header(LocalFile(weights / _WEIGHTS), f"{weights.name}/{_WEIGHTS}"))
     comparison = compare_pair(pair, sample)
     flag = {"tied": True, "untied": False}.get(tying)
