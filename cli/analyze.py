@@ -124,6 +124,8 @@ def _check(found: Sequence[Path], words: Sequence[str], by_frequency: bool) -> N
     experiments = [path for path in found if is_experiment(path)]
     if experiments and len(found) > 1:
         raise ConfigError(Problem("", f"{experiments[0]} is an experiment: give it alone, or give two of its runs"))
+    if len(found) == 2 and found[0].resolve() == found[1].resolve():
+        raise ConfigError(Problem("", f"{found[1]} is given twice: give two different models, or one"))
     for option, given in (("--tokens", words), ("--by-frequency", by_frequency)):
         if given and experiments:
             raise ConfigError(Problem(option, f"{experiments[0]} is an experiment: give one or two of its runs"))
@@ -137,7 +139,8 @@ def _asked(measures: str | None, by_frequency: bool, queries: str) -> "Asked":
     for name in chosen:
         if name not in MEASURES:
             raise ConfigError(Problem("--measures", f"{name!r} is not one of {', '.join(MEASURES)}"))
-    if queries != "all" and not (queries.isascii() and queries.isdigit() and int(queries) > 0):
+    is_number = queries.isascii() and queries.isdigit() and len(queries) < 20
+    if queries != "all" and not (is_number and int(queries) > 0):
         raise ConfigError(Problem("--queries", f"{queries!r}: must be a whole number above 0, or all"))
     from tiedlm.embeddings.asked import Asked
 

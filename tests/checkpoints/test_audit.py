@@ -113,6 +113,14 @@ def test_a_private_key_is_named_and_decides_nothing(key: str, value: bool, is_ti
     assert f"{key} says that it is {is_tied};" in audit.findings[0].message
 
 
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("stored", ["input", "unequal"])
+def test_the_ways_out_of_a_private_key_do_not_contradict_it(value: bool, stored: Stored, tmp_path: Path) -> None:
+    audit = audit_path(plant(tmp_path, {"model_type": "mine", "tie_embeddings": value}, stored))
+    written = [each.way_out for each in audit.findings if each.way_out.startswith("Write")]
+    assert len(written) == 2 and all(f"tie_word_embeddings: {str(value).lower()} into" in each for each in written)
+
+
 NAMES = [
     ("transformer.wte.weight", "lm_head.weight"),
     ("wte.weight", "lm_head.weight"),

@@ -58,3 +58,21 @@ def test_wrappers_around_a_model_are_looked_through() -> None:
     wrapper.module = Model()
     found = tiedlm.diagnose(wrapper, probe=False)
     assert found.is_tied and found.input.name == "module.embed.weight"
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, RuntimeError, TypeError])
+def test_getters_that_fail_are_passed_over(error: type[Exception]) -> None:
+    class Failing(Model):
+        def get_input_embeddings(self) -> nn.Module:
+            raise error("not here")
+
+    assert tiedlm.diagnose(Failing()).found_by == "an nn.Embedding and an nn.Linear of one vocabulary"
+
+
+def test_a_weight_made_of_several_parameters_is_refused() -> None:
+    model = ByGuess()
+    nn.utils.parametrizations.weight_norm(model.head)
+    with pytest.raises(ConfigError, match=r"^the weight of head is made of several parameters: name the two"):
+        tiedlm.diagnose(model)
+    found = tiedlm.diagnose(model, input="tokens", output="head.parametrizations.weight.original1")
+    assert found.output and found.output.name == "head.parametrizations.weight.original1"

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 import tiedlm
 from tests.support.planted_modules import Model, adam, ids
@@ -55,3 +56,32 @@ def test_a_module_on_meta_is_counted_without_values() -> None:
     assert found.is_meta and found.relation == "same parameter" and not found.findings
     assert found.gradient_paths is not None
     assert (found.gradient_paths.input, found.gradient_paths.arrived) == (2, None)
+
+
+class WithTable(Model):
+    """Its forward pass makes a buffer as long as the text, and notes how long that is."""
+
+    reach = 0
+
+    def __init__(self, *, has_buffer: bool) -> None:
+        super().__init__()
+        if has_buffer:
+            self.register_buffer("scale", torch.ones(1))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        if ids.shape[1] > self.reach:
+            self.reach = ids.shape[1]
+            self.register_buffer("table", torch.ones(self.reach, 1), persistent=False)
+        return super().forward(ids) * self.get_buffer("table")[: ids.shape[1]]
+
+
+@pytest.mark.parametrize("has_buffer", [True, False])
+def test_buffers_that_the_forward_pass_makes_are_gone_and_the_module_still_works(has_buffer: bool) -> None:
+    model = WithTable(has_buffer=has_buffer)
+    names = [name for name, _ in model.named_buffers()]
+    attributes = set(vars(model))
+    paths = tiedlm.diagnose(model).gradient_paths
+    assert paths is not None and paths.arrived == 2
+    assert [name for name, _ in model.named_buffers()] == names
+    assert (model.reach, model._non_persistent_buffers_set, set(vars(model))) == (0, set(), attributes)
+    model(ids())

@@ -75,3 +75,14 @@ def test_a_damaged_file_of_torch_is_refused_in_a_line_or_read(legacy: bool, tmp_
             num_refused += 1
             assert len(str(error).splitlines()) == 1
     assert num_refused > 20
+
+
+@pytest.mark.parametrize("kind", ["meta", "sparse"])
+def test_a_matrix_whose_bytes_are_not_there_in_rows_is_refused(kind: str, tmp_path: Path) -> None:
+    matrix = torch.empty(V, D, device="meta") if kind == "meta" else torch.ones(V, D).to_sparse()
+    write_config(tmp_path, llama(True))
+    torch.save({INPUT: matrix, OUTPUT: torch.zeros(V, D)}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(ConfigError, match=f"'{INPUT}' is .*{kind}.*: save it as an ordinary tensor"):
+        audit_path(tmp_path)
+    torch.save({INPUT: torch.zeros(V, D), "other": matrix}, tmp_path / "pytorch_model.bin")
+    assert audit_path(tmp_path).verdict == "tied"

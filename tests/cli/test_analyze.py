@@ -81,11 +81,13 @@ def test_a_checkpoint_is_a_model(capsys: Any) -> None:
 REFUSED = {
     "nothing-here": "no such folder",
     f"{TIED} {UNTIED} {TIED}": "3 paths: give one model, two, or one experiment",
+    f"{TIED} ./{TIED}": "is given twice: give two different models, or one",
     f"small {TIED}": "is an experiment: give it alone, or give two of its runs",
     "small --tokens P": "--tokens: runs/small is an experiment: give one or two of its runs",
     "small --by-frequency": "--by-frequency: runs/small is an experiment",
     f"{TIED} --measures cka,size": "--measures: 'size' is not one of alignment, cka, neighbours, isotropy, rank",
     f"{TIED} --queries some": "--queries: 'some': must be a whole number above 0, or all",
+    f"{TIED} --queries {'9' * 5000}": "must be a whole number above 0, or all",
     f"{TIED} --queries 0": "--queries: '0': must be a whole number above 0, or all",
     f"{TIED} --tokens zyx": "--tokens: 'zyx' is no token that was measured",
     f"{TIED} --tokens P,,Q": "--tokens: 'P,,Q': must be words with commas between them",

@@ -187,3 +187,15 @@ def test_weights_are_those_of_the_file(tmp_path: Path) -> None:
     path, _ = stored_model(tmp_path, {"type": "untied"})
     stored = load_file(path / "checkpoint" / "step-7" / "model.safetensors")
     assert open_pair(path, tmp_path).output.equal(stored["tying.output_embedding"])
+
+
+def test_weights_of_another_model_are_refused_in_a_line(tmp_path: Path) -> None:
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+    path, _ = stored_model(tmp_path / "one", {"type": "tied"})
+    other, _ = stored_model(tmp_path / "other", {"type": "untied"})
+    (path / "checkpoint" / "step-7").rename(tmp_path / "away")
+    (other / "checkpoint" / "step-7").rename(path / "checkpoint" / "step-7")
+    with pytest.raises(RunError, match="step 7: the weights are not those of the model in the run's config") as caught:
+        open_pair(path, tmp_path)
+    assert "output_embedding" in str(caught.value) and "\n" not in str(caught.value)

@@ -1,5 +1,6 @@
 """Audits of runs of ours, and of several paths at once."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -90,3 +91,55 @@ def test_what_can_be_read_is_audited_beside_what_cannot(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         audit(tmp_path / "empty", tmp_path / "empty")
     assert len(caught.value.problems) == 2
+
+
+def test_a_run_that_cannot_be_read_hides_no_other_of_its_experiment(tmp_path: Path) -> None:
+    good, young, damaged = (small_run(tmp_path, "training.steps=1", seed=seed) for seed in range(3))
+    for run in (good, young, damaged):
+        carry_out(run)
+    RunFolder(young.directory).drop_checkpoints()
+    RunFolder(damaged.directory).result_file.write_text("{")
+    found = audit(good.layout.experiment_dir)
+    assert [each.path for each in found.audits] == [str(good.directory)]
+    said = [str(error) for error in found.errors]
+    assert "keeps no checkpoint" in said[0] and "result.json cannot be read" in said[1]
+
+
+def test_folders_beside_the_checkpoints_are_not_taken_for_one(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "training.steps=1")
+    carry_out(run)
+    (run.directory / "checkpoint" / "step-²").mkdir()
+    assert audited(run).verdict == "tied"
+
+
+def test_checkpoints_that_may_not_be_looked_at_are_not_said_to_be_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path, "training.steps=1")
+    carry_out(run)
+    listed = Path.iterdir
+
+    def refuse(path: Path) -> Iterator[Path]:
+        if path.name == "checkpoint":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(ConfigError, match="checkpoint: Permission denied"):
+        audited(run)
+
+
+def test_a_file_of_a_run_that_may_not_be_read_hides_no_other_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path, "training.steps=1")
+    carry_out(run)
+    good = plant(tmp_path / "good", llama(True), "input")
+
+    def refuse(folder: RunFolder) -> None:
+        raise PermissionError(13, "Permission denied", str(folder.result_file))
+
+    monkeypatch.setattr(RunFolder, "made_with", refuse)
+    found = audit(run.directory, good)
+    assert [each.verdict for each in found.audits] == ["tied"]
+    assert "result.json: Permission denied" in str(found.errors[0])

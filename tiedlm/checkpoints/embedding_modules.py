@@ -68,7 +68,11 @@ def _of(root: nn.Module, found: nn.Module | Tensor) -> Found:
         path = f"{path}.{step}" if path else step
     weight = getattr(inner, "weight", None)
     if hasattr(inner, "parametrizations") and "weight" in inner.parametrizations:
-        weight, path = inner.parametrizations.weight.original, f"{path}.parametrizations"
+        weight = getattr(inner.parametrizations.weight, "original", None)
+        if weight is None:  # as weight_norm does
+            message = f"the weight of {path or type(found).__name__} is made of several parameters"
+            raise ConfigError(Problem("", f"{message}: name the two, one of these among them, by input= and output="))
+        path = f"{path}.parametrizations"
     if not isinstance(weight, Tensor):
         raise ConfigError(Problem("", f"{path or type(found).__name__} has no weight: name the two by input=, output="))
     return Found(f"{path}.weight" if path else "weight", weight, adapter)
@@ -117,7 +121,7 @@ def _asked(module: nn.Module, name: str) -> nn.Module | None:
         return None
     try:
         found = getter()
-    except (NotImplementedError, AttributeError):  # how a model of transformers says that it has none
+    except Exception:  # noqa: BLE001 (so a model of transformers says that it has none; others want arguments)
         return None
     return found if isinstance(found, nn.Module) else None
 

@@ -129,7 +129,9 @@ def _composite(flag: TieFlag) -> str:
 
 
 def _fitting(flag: TieFlag, pair: StoredPair, comparison: Comparison | None) -> bool:
-    """The flag that goes with what is stored."""
+    """The flag that goes with a key of another name, else with what is stored."""
+    if flag.private is not None:
+        return flag.private[1]
     if pair.input is not None and pair.output is not None and comparison is not None:
         return comparison.may_be_equal
     return True

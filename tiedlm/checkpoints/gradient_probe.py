@@ -104,8 +104,7 @@ def no_trace(module: nn.Module, matrices: Sequence[Tensor]) -> Iterator[None]:
     not called.
     """
     flags = {each: each.training for each in module.modules()}
-    buffers = [(each, dict(each._buffers)) for each in module.modules() if each._buffers]
-    values = [(each, each.clone()) for _, held in buffers for each in held.values() if each is not None]
+    kept = [_Kept(each) for each in module.modules()]
     gradients = [(each, each.grad) for each in module.parameters()]
     hooks = [(each, each._backward_hooks) for each in matrices]
     with _random_states():
@@ -123,19 +122,42 @@ def no_trace(module: nn.Module, matrices: Sequence[Tensor]) -> Iterator[None]:
                 matrix._backward_hooks = held
             for parameter, gradient in gradients:
                 parameter.grad = gradient
-            _restore(buffers, values)
+            for each_kept in kept:
+                each_kept.restore()
 
 
-@torch.no_grad()
-def _restore(
-    buffers: Sequence[tuple[nn.Module, dict[str, Tensor | None]]], values: Sequence[tuple[Tensor, Tensor]]
-) -> None:
-    for module, held in buffers:
-        module._buffers.clear()
-        module._buffers.update(held)
-    for buffer, value in values:
-        if not buffer.is_meta and not torch.equal(buffer, value):
-            buffer.copy_(value)
+class _Kept:
+    """The buffers of one module, and what it notes of them in plain attributes (as how far a table reaches)."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        self.buffers = dict(module._buffers)
+        self.not_stored = set(module._non_persistent_buffers_set)
+        self.values = [(each, each.clone()) for each in self.buffers.values() if each is not None]
+        self.notes = _notes(module)
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        held = self.module._buffers
+        is_same = held.keys() == self.buffers.keys() and all(held[name] is each for name, each in self.buffers.items())
+        if not is_same:
+            held.clear()
+            held.update(self.buffers)
+            self.module._non_persistent_buffers_set.clear()
+            self.module._non_persistent_buffers_set.update(self.not_stored)
+            attributes = vars(self.module)
+            for name in _notes(self.module).keys() - self.notes.keys():
+                del attributes[name]
+            attributes.update(self.notes)
+        for buffer, value in self.values:
+            if not buffer.is_meta and not torch.equal(buffer, value):
+                buffer.copy_(value)
+
+
+def _notes(module: nn.Module) -> dict[str, Any]:
+    """Its own plain attributes, without those that torch keeps."""
+    kinds = (bool, int, float, str, tuple, torch.dtype, torch.device, type(None))
+    return {name: value for name, value in vars(module).items() if name != "training" and isinstance(value, kinds)}
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tiedlm.checkpoints.json_text import shown
+from tiedlm.checkpoints.matrix_names import may_be_of_pair
 from tiedlm.checkpoints.refusal import unreadable
 from tiedlm.checkpoints.stored_tensor import StoredTensor, Tensors
 
@@ -43,7 +45,10 @@ def read_torch_file(path: Path) -> Tensors:
     weights = _state_dict(_load(path))
     tensors = {}
     for name, tensor in weights:
-        if tensor.layout is not torch.strided or tensor.is_quantized:
+        if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_meta:
+            if may_be_of_pair(name):
+                kind = "on meta, without values" if tensor.is_meta else "sparse or quantized"
+                raise unreadable(path, f"{shown(name)} is {kind}: save it as an ordinary tensor")
             continue
         dtype = str(tensor.dtype).removeprefix("torch.")
         storage = tensor.untyped_storage().data_ptr()

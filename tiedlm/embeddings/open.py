@@ -52,7 +52,7 @@ def _of_run(
     config, result = folder.config(), folder.result()
     tokens, absent = _tokens(folder, config)
     vocab_size = _vocab_size(folder, config, tokens)
-    tying = _trained_tying(config, vocab_size, weights)
+    tying = _trained_tying(config, vocab_size, weights, f"{folder.checkpoints}, step {step}")
     with torch.no_grad():
         inputs, outputs = tying.input_weight(), tying.output_weight().detach()
     counts, no_counts = _counts(folder)
@@ -76,10 +76,16 @@ def _of_run(
     )
 
 
-def _trained_tying(config: RunConfig, vocab_size: int, weights: dict[str, Tensor]) -> Tying:
+def _trained_tying(config: RunConfig, vocab_size: int, weights: dict[str, Tensor], place: str) -> Tying:
+    """The tying with its trained values; RunError with `place` where they are those of another model."""
     tying = build_tying(config.model.tying, vocab_size, config.model.dim)
     names = {name.removeprefix(_PREFIX): tensor for name, tensor in weights.items()}
-    tying.load_state_dict(names, assign=True)
+    try:
+        tying.load_state_dict(names, assign=True)
+    except RuntimeError as error:
+        first = (str(error).splitlines()[1:] or [str(error)])[0].strip().rstrip(".")
+        message = f"{place}: the weights are not those of the model in the run's config: {first}"
+        raise RunError("corrupt", message) from None
     return tying.requires_grad_(False).eval()
 
 

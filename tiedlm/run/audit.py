@@ -1,7 +1,8 @@
 """`tiedlm audit`: checkpoints from elsewhere, those of runs, and models on a hub. Free of torch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from tiedlm.checkpoints.model_id import is_id
 from tiedlm.checkpoints.refusal import unreadable
 from tiedlm.checkpoints.safetensors_header import read_header
 from tiedlm.checkpoints.verdict import Verdict
-from tiedlm.errors import ConfigError
-from tiedlm.paths import user_path
+from tiedlm.errors import ConfigError, Problem, RunError
+from tiedlm.paths import reason, user_path
 from tiedlm.talk import Talk
 
 _WEIGHTS = "model.safetensors"
@@ -52,10 +53,13 @@ def audit_all(paths: Sequence[str], *, sample: int | None, revision: str | None,
     audits: list[Audit] = []
     errors: list[ConfigError] = []
     for path in paths:
-        try:
-            audits.extend(_audit(path, sample, revision, talk))
-        except ConfigError as error:
-            errors.append(error)
+        for audit in _audits(path, sample, revision, talk):
+            try:
+                audits.append(audit())
+            except ConfigError as error:
+                errors.append(error)
+            except RunError as error:  # a damaged file of a run, named in the message
+                errors.append(ConfigError(Problem("", str(error))))
     if not audits:
         raise errors[0] if len(errors) == 1 else _together(errors)
     return Audited(tuple(audits), tuple(errors))
@@ -66,25 +70,31 @@ def _together(errors: Sequence[ConfigError]) -> ConfigError:
     return ConfigError(*problems)
 
 
-def _audit(given: str, sample: int | None, revision: str | None, talk: Talk) -> Iterator[Audit]:
+def _audits(given: str, sample: int | None, revision: str | None, talk: Talk) -> Sequence[Callable[[], Audit]]:
+    """What is to be audited at a path, each by itself: of an experiment every run."""
     path = user_path(given)
     if not path.exists() and is_id(given) and kind_of_file(given) is None:
-        from tiedlm.checkpoints.hub_model import Transferred, open_model
-
-        transferred = Transferred()
-        found = audit_files(open_model(given, revision, transferred, talk), sample)
-        yield replace(found, path=given, transferred_bytes=transferred.num_bytes)
-        return
+        return [partial(_audit_id, given, sample, revision, talk)]
     if path.is_dir() and not (path / "config.json").exists():
-        runs = [*_runs_in(path)]
+        runs = [partial(audit_run, run, weights, sample) for run, weights in _runs_in(path)]
         if runs:
-            yield from (audit_run(run, weights, sample) for run, weights in runs)
-            return
-    yield audit_path(path, sample)
+            return runs
+    return [partial(audit_path, path, sample)]
 
 
-def _runs_in(path: Path) -> Iterator[tuple[Path, Path]]:
-    """Each run that a path leads to with the folder of its weights: a run, a checkpoint of one, or an experiment."""
+def _audit_id(given: str, sample: int | None, revision: str | None, talk: Talk) -> Audit:
+    from tiedlm.checkpoints.hub_model import Transferred, open_model
+
+    transferred = Transferred()
+    found = audit_files(open_model(given, revision, transferred, talk), sample)
+    return replace(found, path=given, transferred_bytes=transferred.num_bytes)
+
+
+def _runs_in(path: Path) -> Iterator[tuple[Path, Path | None]]:
+    """Each run that a path leads to (a run, a checkpoint of one, or an experiment) with the folder of its weights.
+
+    None means the newest.
+    """
     from tiedlm.run.find import holds_runs
     from tiedlm.run.folder import RunFolder, run_folders
     from tiedlm.run.layout import run_dir_of_checkpoint
@@ -96,25 +106,37 @@ def _runs_in(path: Path) -> Iterator[tuple[Path, Path]]:
     elif holds_runs(path):
         is_run = RunFolder(path).config_file.is_file()
         for folder in [RunFolder(path)] if is_run else run_folders(path):
-            yield folder.path, _newest(folder.checkpoints, folder.path)
+            yield folder.path, None
 
 
 def _newest(checkpoints: Path, run: Path) -> Path:
-    numbered = {int(path.name.removeprefix("step-")): path for path in checkpoints.glob("step-*") if _is_step(path)}
+    try:
+        found = [*checkpoints.iterdir()] if checkpoints.is_dir() else []
+    except OSError as error:
+        raise unreadable(checkpoints, reason(error, checkpoints)) from None
+    numbered = {int(path.name.removeprefix("step-")): path for path in found if _is_step(path)}
     if not numbered:
         raise unreadable(run, "keeps no checkpoint")
     return numbered[max(numbered)]
 
 
 def _is_step(path: Path) -> bool:
-    return path.name.removeprefix("step-").isdigit()
+    return path.name.startswith("step-") and path.name.removeprefix("step-").isdecimal()
 
 
-def audit_run(run: Path, weights: Path, sample: int | None = None) -> Audit:
-    """Audit a checkpoint of a run of ours, whose config says how it is tied. Raises ConfigError."""
+def audit_run(run: Path, weights: Path | None = None, sample: int | None = None) -> Audit:
+    """Audit a checkpoint of a run of ours, by default its newest; its config says how it is tied.
+
+    Raises ConfigError, and RunError where a file of the run is damaged.
+    """
     from tiedlm.run.folder import RunFolder
 
-    tying = RunFolder(run).made_with().model.tying.type
+    folder = RunFolder(run)
+    weights = weights or _newest(folder.checkpoints, run)
+    try:
+        tying = folder.made_with().model.tying.type
+    except OSError as error:
+        raise unreadable(error.filename or run, reason(error, run)) from None
     pair = find_pair(read_header(LocalFile(weights / _WEIGHTS), f"{weights.name}/{_WEIGHTS}"))
     comparison = compare_pair(pair, sample)
     flag = {"tied": True, "untied": False}.get(tying)
