@@ -46,6 +46,7 @@ def test_the_tuning_search_is_stretched_with_the_runs(tmp_path: Path) -> None:
     ("keys", "message"),
     [
         ("budgets: [0.25]\n", r"budgets: 0.25 times training.steps 6 is no whole number of steps"),
+        ("budgets: [1e300]\n", r"budgets: 1e\+300 times the length: training.steps: 6"),
         ("budgets: [1, 1]\n", "budgets: 1 stands there more than once"),
         ("budgets: []\n", "budgets: must name at least one length"),
         ("budgets: [0]\n", "budgets.0: 0: must be above 0"),

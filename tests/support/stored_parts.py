@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.support.finished_runs import store_run
 from tests.support.small_runs import small_experiment
-from tiedlm.comparison.parts.question import Part, PartsQuestion
+from tiedlm.comparison.parts.question import PartRuns, PartsQuestion
 from tiedlm.comparison.question import Question
 from tiedlm.experiment.plan import plan
 from tiedlm.run.folder import RunFolder
@@ -37,7 +37,9 @@ class StoredParts:
         experiment = small_experiment(self.place, f"name={part}", f"seeds={list(seeds)}", *keys)
         return plan(experiment, self.home)
 
-    def part(self, name: str, settings: Mapping[str, Any], judging: Mapping[str, Sequence[int]] | None = None) -> Part:
+    def part(
+        self, name: str, settings: Mapping[str, Any], judging: Mapping[str, Sequence[int]] | None = None
+    ) -> PartRuns:
         """With the runs of all seeds, and of seeds that only judge some variants under this recipe."""
         layout = Layout(self.home / name)
         runs = [(variant, seed) for seed in self.seeds for variant in ("tied", "untied")]
@@ -48,7 +50,7 @@ class StoredParts:
             planned=dict.fromkeys(("tied", "untied"), self.seeds),
             primary="tied",
         )
-        return Part(
+        return PartRuns(
             name=name,
             home=layout.experiment_dir,
             question=question,
@@ -79,7 +81,7 @@ class StoredParts:
             store_run(run, self.draws)
 
 
-def stored_recipes(place: Path) -> tuple[StoredParts, list[Part]]:
+def stored_recipes(place: Path) -> tuple[StoredParts, list[PartRuns]]:
     """Three recipes with two seeds each, all of them finished; two more judge the best recipe of each variant.
 
     The two variants' best recipes are whatever chance made them.

@@ -61,7 +61,11 @@ def _stretched(config: RunConfig, budget: float, source: str) -> RunConfig:
         raise ConfigError(Problem("budgets", message), source=source)
     raw = config.model_dump(mode="json")
     value = float(stretched) if key == "epochs" else int(stretched)
-    return parse(RunConfig, raw | {"training": raw["training"] | {key: value}}, source)
+    try:
+        return parse(RunConfig, raw | {"training": raw["training"] | {key: value}}, source)
+    except ConfigError as error:
+        problems = [Problem("budgets", f"{budget:g} times the length: {problem}") for problem in error.problems]
+        raise ConfigError(*problems, source=source) from None
 
 
 def _length(config: RunConfig) -> tuple[str, Any]:

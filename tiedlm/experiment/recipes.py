@@ -25,7 +25,9 @@ def recipes_of(raw: Raw, source: str, settings: Sequence[str], changes: Raw) -> 
     """
     recipes, variants = raw["recipes"], raw.get("variants")
     if not isinstance(variants, dict) or len(variants) < 2:
-        raise ConfigError(Problem("recipes", "need variants to compare: name two at least under variants"), source=source)
+        raise ConfigError(
+            Problem("recipes", "need variants to compare: name two at least under variants"), source=source
+        )
     problems = [*check_part_names(recipes, "recipes"), *_shape_problems(recipes, variants)]
     if not problems:
         problems += [problem for name in recipes for problem in _refused(name, recipes[name], changes)]

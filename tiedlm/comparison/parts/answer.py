@@ -10,7 +10,7 @@ from tiedlm.comparison.comparison import Comparison, Pending, store_comparison
 from tiedlm.comparison.parts.across import left_out
 from tiedlm.comparison.parts.budgets import measure_budgets
 from tiedlm.comparison.parts.document import Budgets, PartComparison, PartsComparison, Recipes
-from tiedlm.comparison.parts.question import Part, PartsQuestion, digest
+from tiedlm.comparison.parts.question import PartRuns, PartsQuestion, digest
 from tiedlm.comparison.parts.recipes import measure_recipes
 from tiedlm.comparison.parts.statements import budget_statements, recipe_statements
 from tiedlm.comparison.parts.stored import stored_parts_comparison
@@ -26,7 +26,7 @@ _NOTHING = "No run has finished: there is nothing to compare."
 class FinishedPart:
     """A part with its own comparison, and the outcomes of all its runs, also of those that only judge."""
 
-    part: Part
+    part: PartRuns
     comparison: Comparison
     outcomes: Sequence[Outcome]
 
@@ -64,7 +64,7 @@ class FinishedPart:
         )
 
 
-def answer_parts(parts: Sequence[Part], question: PartsQuestion, home: Path | None) -> PartsComparison:
+def answer_parts(parts: Sequence[PartRuns], question: PartsQuestion, home: Path | None) -> PartsComparison:
     """The comparison stored in `home`, the experiment's folder, where it is of the very same files, else a new one.
 
     Each part's own comparison is answered and stored in its folder, of the runs of the experiment's seeds alone. Raises

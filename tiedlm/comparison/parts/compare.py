@@ -7,7 +7,7 @@ from tiedlm.comparison.compare import question_of
 from tiedlm.comparison.parts.answer import answer_parts
 from tiedlm.comparison.parts.choice import choose
 from tiedlm.comparison.parts.document import PartsComparison
-from tiedlm.comparison.parts.question import Part, PartsQuestion
+from tiedlm.comparison.parts.question import PartRuns, PartsQuestion
 from tiedlm.config.base import ConfigError, Problem
 from tiedlm.experiment.carry_out import unfinished_runs
 from tiedlm.experiment.expand import expand, tune_and_expand
@@ -100,7 +100,7 @@ def _answered(parts: Parts, runs: Sequence[Run], judging: Sequence[Run], runs_di
         judging=parts.judging_seeds,
     )
     asked = [
-        Part(
+        PartRuns(
             name=part.name,
             home=part.experiment.layout(runs_dir).experiment_dir,
             question=question_of(part.experiment),

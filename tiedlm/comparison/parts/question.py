@@ -15,7 +15,7 @@ from tiedlm.run.folder import RunFolder
 
 
 @dataclass(frozen=True)
-class Part:
+class PartRuns:
     """One part: its folder, the runs of its own comparison, and what is asked of these.
 
     `question.planned` has the seeds of the experiment. Runs of other seeds that only judge this recipe are in `judging`
@@ -50,7 +50,7 @@ class PartsQuestion:
     judging: tuple[int, ...] = ()
 
 
-def digest(question: PartsQuestion, parts: Sequence[Part]) -> str:
+def digest(question: PartsQuestion, parts: Sequence[PartRuns]) -> str:
     """SHA-256 of all that is asked, in whatever order runs are planned, and of the editions that answer it."""
     asked = [
         {

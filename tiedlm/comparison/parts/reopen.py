@@ -7,7 +7,7 @@ from pathlib import Path
 from tiedlm.comparison.gather import runs_in
 from tiedlm.comparison.parts.answer import answer_parts
 from tiedlm.comparison.parts.document import PartComparison, PartsComparison
-from tiedlm.comparison.parts.question import Part, PartsQuestion
+from tiedlm.comparison.parts.question import PartRuns, PartsQuestion
 from tiedlm.comparison.parts.stored import load_parts_comparison
 from tiedlm.comparison.question import Question, question_of
 from tiedlm.run.folder import RunFolder, part_folders
@@ -44,7 +44,7 @@ def parts_question_of(stored: PartsComparison) -> PartsQuestion:
     )
 
 
-def parts_of(stored: PartsComparison, home: Path, folders: Mapping[str, Sequence[RunFolder]]) -> list[Part]:
+def parts_of(stored: PartsComparison, home: Path, folders: Mapping[str, Sequence[RunFolder]]) -> list[PartRuns]:
     """The parts of a stored comparison, with the runs in these folders and those that were still to come."""
     only_judging = {*parts_question_of(stored).judging} - {*stored.seeds}
     return [_part(stored, part, home / part.part, folders[part.part], only_judging) for part in stored.parts]
@@ -56,7 +56,7 @@ def _part(
     home: Path,
     folders: Sequence[RunFolder],
     only_judging: set[int],
-) -> Part:
+) -> PartRuns:
     begun = {(config.variant, config.seed): folder for folder in folders for config in (folder.made_with(),)}
     pending = [
         (run.variant, run.seed)
@@ -66,7 +66,7 @@ def _part(
     layout = Layout(home)
     judging = {run: RunFolder(layout.run_dir(*run)) for run in pending if run[1] in only_judging}
     own = {run: folder for run, folder in begun.items() if run[1] not in only_judging}
-    return Part(
+    return PartRuns(
         name=part.part,
         home=home,
         question=_question(stored, part, [*(run for run in pending if run not in judging), *own]),

@@ -9,7 +9,7 @@ from tiedlm.comparison.checks import Checks, Failed
 from tiedlm.comparison.comparison import COMPARISON_FILE, EDITION
 from tiedlm.comparison.parts.answer import FinishedPart, join, sources_of_parts
 from tiedlm.comparison.parts.document import PARTS_EDITION, PartsComparison
-from tiedlm.comparison.parts.question import Part
+from tiedlm.comparison.parts.question import PartRuns
 from tiedlm.comparison.parts.reopen import parts_of, parts_question_of
 from tiedlm.comparison.parts.stored import load_parts_comparison
 from tiedlm.comparison.pooling import UnlikeRunsError
@@ -72,7 +72,7 @@ def _folders(home: Path, stored: PartsComparison) -> dict[str, list[RunFolder]]:
     }
 
 
-def _check_joined(home: Path, stored: PartsComparison, parts: list[Part], checks: Checks) -> None:
+def _check_joined(home: Path, stored: PartsComparison, parts: list[PartRuns], checks: Checks) -> None:
     """Make the joined comparison anew and hold the stored one, as it lies on disk, against it."""
     outcomes = {part.name: read_outcomes([*part.folders, *part.judging.values()]) for part in parts}
     try:
