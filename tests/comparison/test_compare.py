@@ -22,11 +22,12 @@ from tests.support.small_runs import (
     wait_for,
 )
 from tiedlm.comparison.bootstrap import FEWEST_DOCUMENTS
-from tiedlm.comparison.compare import compare, unfinished_runs
+from tiedlm.comparison.compare import compare
 from tiedlm.comparison.comparison import Comparison, load_comparison
 from tiedlm.comparison.gather import gather
 from tiedlm.config.base import ConfigError
 from tiedlm.errors import Interrupted
+from tiedlm.experiment.carry_out import unfinished_runs
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan import pick, plan
 from tiedlm.experiment.reading import load_experiment

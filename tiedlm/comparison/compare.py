@@ -7,7 +7,7 @@ from tiedlm.comparison.answer import answer
 from tiedlm.comparison.comparison import Comparison
 from tiedlm.comparison.question import Question, default_primary
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.experiment.carry_out import unfinished_runs as unfinished_runs
+from tiedlm.experiment.carry_out import check_identity, lacking_runs
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.counts_cache import CountsCache
 from tiedlm.experiment.equal_variants import equal_variants
@@ -43,10 +43,7 @@ def compare(
         experiment.layout(runs_dir).micro_batch_file.unlink(missing_ok=True)
     experiment = tune_and_expand(experiment, runs_dir, cache_dir, fresh=fresh, talk=talk)
     runs = plan(experiment, runs_dir)
-    if not fresh:
-        for run in runs:
-            RunFolder(run.directory).check_identity(run.config)
-    lacking = runs if fresh else unfinished_runs(runs)
+    lacking = lacking_runs(runs, fresh)
     for line in equal_variants(experiment) if lacking else ():
         talk.say_wrapped(line)
     if experiment.match is not None and lacking:
@@ -85,8 +82,7 @@ def compare_finished(experiment: Experiment, *, runs_dir: Path, cache_dir: Path)
     if experiment.waits_for_tuning:
         raise ConfigError(Problem("tune", "the tuning runs come first, and they are not all there"))
     runs = plan(experiment, runs_dir)
-    for run in runs:
-        RunFolder(run.directory).check_identity(run.config)
+    check_identity(runs)
     comparison = _compared(experiment, runs)
     if not comparison.variants:
         raise ConfigError(Problem("", "no run of this experiment is finished yet"), source=str(runs_dir))

@@ -67,6 +67,20 @@ def carry_out(
     )
 
 
+def lacking_runs(runs: Sequence[Run], fresh: bool) -> Sequence[Run]:
+    """What is to be carried out; raises ConfigError where a run on disk is not the one asked for."""
+    if fresh:
+        return runs
+    check_identity(runs)
+    return unfinished_runs(runs)
+
+
+def check_identity(runs: Sequence[Run]) -> None:
+    """Raise ConfigError where a run on disk is not the one asked for."""
+    for run in runs:
+        RunFolder(run.directory).check_identity(run.config)
+
+
 def unfinished_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs that have no result, without those that diverged, which they would again."""
     return [run for run in runs if _is_unfinished(RunFolder(run.directory))]

@@ -21,8 +21,6 @@ from tiedlm.experiment.recipes import recipes_of
 from tiedlm.paths import working_folder
 from tiedlm.run.layout import Layout, Run
 
-_BOTH = "give recipes or budgets, not both"
-
 
 @dataclass(frozen=True)
 class Parts:
@@ -101,7 +99,7 @@ def load_plan(config: ConfigSource, settings: Sequence[str] = ()) -> Experiment 
     raw = apply_settings(written_in(raw, working_folder()), of_experiment)
     keys = parse(ExperimentKeys, {key: raw[key] for key in EXPERIMENT_KEYS if key in raw}, source)
     if keys.recipes is not None and keys.budgets is not None:
-        raise ConfigError(Problem("budgets", _BOTH), source=source)
+        raise ConfigError(Problem("budgets", "give recipes or budgets, not both"), source=source)
     if keys.judging_seeds is not None and keys.recipes is None:
         raise ConfigError(Problem("judging_seeds", "judge the best of several recipes: there are none"), source=source)
     if keys.budgets is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tiedlm.errors import RunError
-from tiedlm.experiment.carry_out import unfinished_runs
+from tiedlm.experiment.carry_out import check_identity, unfinished_runs
 from tiedlm.experiment.choose import Outcomes, Rungs, check_failure, choose, score_of, tuned
 from tiedlm.experiment.config import Experiment
 from tiedlm.experiment.plan_tuning import (
@@ -43,8 +43,7 @@ def tune(
         return experiment
     if not fresh:
         experiment = with_stored(experiment, runs_dir)
-        for run in plan_tuning(experiment, runs_dir):
-            RunFolder(run.directory).check_identity(run.config)
+        check_identity(plan_tuning(experiment, runs_dir))
     did_something = _Trying(experiment, runs_dir, cache_dir, fresh, talk).carry_out()
     experiment = with_stored(experiment, runs_dir)
     runs = plan_tuning(experiment, runs_dir)

@@ -9,7 +9,7 @@ from tiedlm.comparison.parts.choice import choose
 from tiedlm.comparison.parts.document import PartsComparison
 from tiedlm.comparison.parts.question import PartRuns, PartsQuestion
 from tiedlm.config.base import ConfigError, Problem
-from tiedlm.experiment.carry_out import unfinished_runs
+from tiedlm.experiment.carry_out import check_identity, lacking_runs
 from tiedlm.experiment.expand import expand, tune_and_expand
 from tiedlm.experiment.parts import Parts, plan_judging, plan_parts
 from tiedlm.experiment.series import carry_out_each
@@ -42,13 +42,13 @@ def compare_parts(
     }
     parts = parts.with_experiments(ready)
     runs = plan_parts(parts, runs_dir)
-    lacking = _lacking(runs, fresh)
+    lacking = lacking_runs(runs, fresh)
     num_judging = len(parts.first.variants) * len(parts.judging_seeds) if parts.has_runs_to_judge else 0
     for run, to_come in carry_out_each(runs, lacking, cache_dir=cache_dir, fresh=fresh, talk=talk, later=num_judging):
         if to_come and to_come[0].config.seed != run.config.seed:
             show(_answered(parts, [each for each in runs if each not in to_come], [], runs_dir))
     judging = _judging_runs(parts, runs, runs_dir)
-    lacking = _lacking(judging, fresh)
+    lacking = lacking_runs(judging, fresh)
     if lacking:
         talk.say(f"the best recipe of each variant is chosen: {len(lacking)} runs judge them")
     for _ in carry_out_each(judging, lacking, cache_dir=cache_dir, fresh=fresh, talk=talk, what="judging "):
@@ -62,9 +62,9 @@ def compare_finished_parts(parts: Parts, *, runs_dir: Path, cache_dir: Path) -> 
     if any(part.experiment.waits_for_tuning for part in parts.parts):
         raise ConfigError(Problem("tune", "the tuning runs come first, and they are not all there"))
     runs = plan_parts(parts, runs_dir)
-    _check_identity(runs)
+    check_identity(runs)
     judging = _judging_runs(parts, runs, runs_dir)
-    _check_identity(judging)
+    check_identity(judging)
     compared = _answered(parts, runs, judging, runs_dir)
     if not any(part.comparison for part in compared.parts):
         raise ConfigError(Problem("", "no run of this experiment is finished yet"), source=str(runs_dir))
@@ -116,16 +116,3 @@ def _answered(parts: Parts, runs: Sequence[Run], judging: Sequence[Run], runs_di
         for part in parts.parts
     ]
     return answer_parts(asked, question, parts.layout(runs_dir).experiment_dir)
-
-
-def _lacking(runs: Sequence[Run], fresh: bool) -> Sequence[Run]:
-    """What is to be carried out; raises ConfigError where a run on disk is not the one asked for."""
-    if fresh:
-        return runs
-    _check_identity(runs)
-    return unfinished_runs(runs)
-
-
-def _check_identity(runs: Sequence[Run]) -> None:
-    for run in runs:
-        RunFolder(run.directory).check_identity(run.config)
